@@ -28,9 +28,10 @@ except ImportError:
 
 from container import host
 from container.build import build, environment_hash, why_build
-from container.compose import CHECKOUT, COMPOSE_FILE, Compose, override, variables
-from container.engine import PROJECT, Engine, checkout_of, engine_errors, what_to_do
+from container.compose import COMPOSE_FILE, Compose, override, variables
+from container.engine import Engine, engine_errors, what_to_do
 from container.errors import ENGINE_FAILED, ContainerError, RunDockerError, UsageError
+from container.project import CHECKOUT, PROJECT
 from container.request import Request, port, variable, volume
 from container.text import printable
 
@@ -88,7 +89,7 @@ class Container:
         """Return the exit status of a command in a container of its own, of which nothing is left."""
         self.build_if_needed()
         check_ports(self.request.ports)
-        self.engine.remove_leftovers(CHECKOUT)
+        self.engine.remove_leftovers()
         name = f"{PROJECT}-run-{os.getpid()}"
         try:
             self.compose.call(self.compose.run(name, command))
@@ -133,11 +134,6 @@ class Container:
 
     def _join(self, container: Any) -> None:
         """Say that this is another shell in a container that runs already, or why it cannot be."""
-        if (other := checkout_of(container)) != str(CHECKOUT):
-            raise UsageError(
-                f"expected no container of another checkout, found {container.name} of {other}; end it: "
-                "python run_docker.py --stop"
-            )
         if self.request.changes_container:
             raise UsageError(
                 "expected no running container with --volume, --env, --publish, --gpus or --counters, found "

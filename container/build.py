@@ -10,9 +10,10 @@ from typing import TextIO
 
 import click
 
-from container.compose import CHECKOUT, Compose
+from container.compose import Compose
 from container.engine import BASE_IMAGE_LABEL, ENVIRONMENT_LABEL, what_to_do
 from container.errors import ContainerError
+from container.project import CHECKOUT
 from container.request import Request
 from container.text import printable
 

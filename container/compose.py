@@ -10,15 +10,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from container.engine import BASE_IMAGE_LABEL, ENVIRONMENT_LABEL, PROJECT, what_to_do
+from container.engine import BASE_IMAGE_LABEL, ENVIRONMENT_LABEL, what_to_do
 from container.errors import ContainerError
+from container.project import CHECKOUT, PROJECT
 from container.request import Request
 
-CHECKOUT = Path(__file__).resolve().parents[1]
 COMPOSE_FILE = CHECKOUT / "dockerfiles" / "compose.yaml"
 #: Root without capabilities may not write into a folder of somebody else, such as the caller's output/.
 COUNTER_CAPABILITIES = ["SYS_ADMIN", "DAC_OVERRIDE"]
 PATIENCE_S = 10
+#: Who a caller without a name that can be read is in the container.
+NAMELESS = "rlscope"
 
 
 class Compose:
@@ -49,7 +51,7 @@ class Compose:
         return [*self._prefix, "--progress", "quiet", "run", *options, self.request.flavour, *command]
 
     def down(self) -> list[str]:
-        """Remove the container that shells are opened in."""
+        """Remove what was started from this checkout."""
         return [*self._prefix, "down"]
 
     @contextmanager
@@ -118,8 +120,8 @@ def _user_name() -> str:
     try:
         name = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
-        return PROJECT
-    return name if name.isascii() else PROJECT
+        return NAMELESS
+    return name if name.isascii() else NAMELESS
 
 
 def _without_terminal() -> list[str]:

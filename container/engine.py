@@ -9,9 +9,8 @@ from typing import Any
 
 from container.errors import ContainerError, UsageError
 from container.host import engine_address, is_rootless
+from container.project import PROJECT
 
-#: Compose's name for all that it makes here.
-PROJECT = "rlscope"
 #: On every image built here: what it was built from.
 ENVIRONMENT_LABEL = "rlscope.environment"
 BASE_IMAGE_LABEL = "rlscope.base_image"
@@ -107,21 +106,11 @@ class Engine:
             with suppress(self._errors.NotFound):
                 container.remove(force=True)
 
-    def remove_leftovers(self, checkout: Path) -> None:
-        """Remove containers of single commands whose run_docker.py was killed or lost the engine.
-
-        Those of other checkouts stay: they may be other users', whose processes cannot be seen from everywhere.
-        """
+    def remove_leftovers(self) -> None:
+        """Remove containers of single commands whose run_docker.py was killed or lost the engine."""
         for container in self._list({"name": f"^/?{PROJECT}-run-[0-9]+$"}):
-            is_over = not Path("/proc", container.name.rpartition("-")[2]).exists()
-            if is_over and checkout_of(container) == str(checkout):
+            if not Path("/proc", container.name.rpartition("-")[2]).exists():
                 self.remove(container)
 
     def _list(self, filters: dict[str, Any]) -> list[Any]:
         return list(self._client.containers.list(all=True, filters=filters, ignore_removed=True))
-
-
-def checkout_of(container: Any) -> str | None:
-    """Return the checkout that a container was started from."""
-    mounts = {mount["Destination"]: mount.get("Source") for mount in container.attrs["Mounts"]}
-    return mounts.get("/checkout")

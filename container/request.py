@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from container.engine import PROJECT
 from container.errors import UsageError
 
 
@@ -41,7 +40,7 @@ class Request:
     @property
     def image(self) -> str:
         """Return the image's name and tag."""
-        return f"{PROJECT}:{os.environ.get('RLSCOPE_TAG', self.flavour)}"
+        return f"rlscope:{os.environ.get('RLSCOPE_TAG', self.flavour)}"
 
     @property
     def changes_container(self) -> bool:

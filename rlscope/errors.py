@@ -10,7 +10,13 @@ RLScopeError
 
 
 class RLScopeError(Exception):
-    """A failure with one line for the user: what was expected, what was found, what to do next."""
+    """A failure with one line for the user: what was expected, what was found, what to do next.
+
+    Attributes:
+        status: What the command line ends with.
+    """
+
+    status = 2
 
 
 class UsageError(RLScopeError):

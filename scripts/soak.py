@@ -138,9 +138,7 @@ def soak(minutes: float, output: Path) -> bool:
           f"{main['cut_stacks']} were cut")  # fmt: skip
     quarters = [growth.iloc[len(growth) * part // 4 : len(growth) * (part + 1) // 4].mean() for part in range(4)]
     print("main file grew by " + ", ".join(f"{quarter:.3f}" for quarter in quarters) + " MiB a sample, by quarter")
-    print(
-        f"whole: complete {contents['complete']} {contents['why']}, dropped {contents['dropped_records']}, gap {gap:.1e}"
-    )
+    print(f"whole: complete {contents['complete']}, dropped {contents['dropped_records']}, gap {gap:.1e}")
     print(f"kept: {len(windows)} windows, at most {table[table['recording'] == 'kept']['trace_mib'].max():.1f} MiB; "
           f"incomplete: {incomplete}")  # fmt: skip
     print("grew: " + ("; ".join(grew) or "nothing"))

@@ -7,6 +7,9 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from container.host import FLAVOURS
+from container.project import project_of
+
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON = ROOT / ".venvs" / "deploy" / "bin" / "python"
 #: Whom root plays: a uid that has no name here.
@@ -26,6 +29,16 @@ class Checkout:
     @property
     def output(self) -> Path:
         return self.folder / "output"
+
+    @property
+    def project(self) -> str:
+        """Compose's name for what is made from it."""
+        return project_of(self.folder, CALLER)
+
+    @property
+    def container(self) -> str:
+        """The name of the one that shells are opened in, of the flavour cpu."""
+        return f"{self.project}-cpu-1"
 
     def command(self, *arguments: str, script: str = "run_docker.py") -> list[str]:
         return [*_as_caller(), str(PYTHON), str(self.folder / script), *arguments]
@@ -73,6 +86,13 @@ def copy_checkout(target: Path, *parts: str) -> None:
     target.parent.chmod(0o755)
     for path in (target, *target.rglob("*")):
         os.chown(path, CALLER, -1, follow_symlinks=False)
+
+
+def remove_project(checkout: Checkout) -> None:
+    """Removes what is left of a checkout that goes: its network and its volumes."""
+    network, volumes = f"{checkout.project}_default", [f"{checkout.project}_venvs-{flavour}" for flavour in FLAVOURS]
+    for command in (["network", "rm", network], ["volume", "rm", "--force", *volumes]):
+        subprocess.run(["docker", *command], capture_output=True, check=False)
 
 
 def docker(*arguments: str) -> str:

@@ -150,7 +150,7 @@ def kept_correction(trace: Trace, recorded: Run, calibration: Path, options: Seq
 def calibrate(recorded: Run, calibration: Path, options: Sequence[str]) -> None:
     """Measure costs as a user would, in the Python and the environment of the run."""
     print(f"rlscope: measuring what recording costs into {calibration}, two minutes", file=sys.stderr)
-    command = [str(recorded.python), "-m", "rlscope", "calibrate", "-o", str(calibration), *options]
+    command = [str(recorded.python), "-m", "rlscope", "calibrate", "--force", "-o", str(calibration), *options]
     ended = subprocess.run(
         command, env=variables_of(recorded), cwd=calibration.parent, capture_output=True, text=True, check=False
     )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlscope.analysis.correction.costs import Bounds, Cost
 from rlscope.errors import TraceFormatError, UsageError
+from rlscope.outputs import MARK
 from rlscope.record.run.trace_directory import machine
 from rlscope.trace.files import MOST_JSON_BYTES, read_regular
 from rlscope.trace.manifest import write_in_one_step
@@ -158,7 +159,7 @@ def save(calibration: Calibration, path: Path) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_in_one_step(path, seal(calibration.to_json_dict()))
+        write_in_one_step(path, seal({"writer": MARK, **calibration.to_json_dict()}))
     except OSError as error:
         raise _not_writable(error) from error
 

@@ -10,13 +10,16 @@ import click
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.document import document_of
+from rlscope.analysis.lines.rows import LineRow
 from rlscope.analysis.rows import Record
+from rlscope.analysis.table_rows import BreakdownRow, CallRow, ThreadRow
 from rlscope.analysis.tables.breakdown import group_seconds
 from rlscope.cli.given.traces import analyze_traces, is_sampled, warn_of_counters
-from rlscope.cli.options import NamedPath, correct_option
+from rlscope.cli.options import NamedPath, correct_option, force_option
 from rlscope.cli.progress import reading_bar
 from rlscope.errors import UsageError
 from rlscope.model import GpuAttribution
+from rlscope.outputs import Output, is_marked
 from rlscope.report.analysis_tables import print_analyses, print_breakdown
 from rlscope.report.joined import joined
 
@@ -36,6 +39,7 @@ LINE = ("function", "file", "line")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (a list of them for several DIRs).")
 @click.option("--csv", "csv_file", metavar="FILE", type=NamedPath(), help="Write the breakdown as CSV.")
 @click.option("--parquet", "parquet_file", metavar="FILE", type=NamedPath(), help="Write the breakdown as Parquet.")
+@force_option
 @click.option(
     "--gpu-attribution",
     type=click.Choice([choice.value for choice in GpuAttribution]),
@@ -53,6 +57,7 @@ def analyze(
     as_json: bool,
     csv_file: Path | None,
     parquet_file: Path | None,
+    force: bool,
     gpu_attribution: str,
     is_whole: bool,
     correct: str,
@@ -76,6 +81,8 @@ def analyze(
             )
         _analyze_sample(directories[0], as_json, is_whole, recover)
         return
+    written = csv_file or parquet_file
+    file = Output(written, force, is_breakdown if csv_file else is_marked) if written is not None else None
     columns = [name.strip() for name in by.split(",")] if by is not None else []
     by_name = analyze_traces(
         directories,
@@ -91,14 +98,10 @@ def analyze(
     breakdowns = [_breakdown(analysis, columns) for analysis in analyses]
     if as_json:
         _print_json(analyses, breakdowns)
-    elif csv_file is not None:
+    elif file is not None:
         warn_of_counters(analyses)
-        _write_csv(csv_file, joined(analyses, breakdowns))
-    elif parquet_file is not None:
-        warn_of_counters(analyses)
-        import pandas as pd
-
-        pd.DataFrame(joined(analyses, breakdowns)).to_parquet(parquet_file, index=False)
+        with file.writing() as unfinished:
+            (_write_csv if csv_file else _write_parquet)(unfinished, joined(analyses, breakdowns))
     elif columns:
         print_breakdown(analyses, breakdowns, is_whole)
     else:
@@ -149,6 +152,21 @@ def _write_csv(path: Path, rows: Sequence[Record]) -> None:
         writer = csv.DictWriter(file, list(rows[0]) if rows else (), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+
+
+def _write_parquet(path: Path, rows: Sequence[Record]) -> None:
+    import pandas as pd
+
+    from rlscope.export.parquet import write_table
+
+    write_table(pd.DataFrame(rows), path)
+
+
+def is_breakdown(begin: bytes, _: bytes) -> bool:
+    """Tell by its columns whether a file is a CSV that `analyze` wrote: these have no place for a mark."""
+    columns = begin.partition(b"\n")[0].decode(errors="replace").split(",")
+    known = {name for row in (BreakdownRow, ThreadRow, CallRow, LineRow) for name in row.columns()}
+    return "seconds" in columns and set(columns) <= known | {"trace"}
 
 
 def _print_json(analyses: Sequence[Analysis], breakdowns: Sequence[list[Record]]) -> None:

@@ -11,9 +11,10 @@ import click
 
 from rlscope.analysis.rows import Record
 from rlscope.calibration.calibration import Calibration, cache_path, check_writable, save
-from rlscope.cli.options import NamedPath
+from rlscope.cli.options import NamedPath, force_option
 from rlscope.cli.progress import progress_bar
 from rlscope.errors import UsageError
+from rlscope.outputs import Output
 from rlscope.report.screen import Screen
 from rlscope.report.tables import table_lines
 
@@ -28,12 +29,13 @@ from rlscope.report.tables import table_lines
     type=NamedPath(dir_okay=False),
     help="Write the calibration into this file.  [default: your cache, where analyses look for it]",
 )
+@force_option
 @click.option(
     "--whole-runs", is_flag=True, help="Measure as published in 2021: by runs of COMMAND, recorded differently."
 )
 @click.option("--repetitions", type=click.IntRange(min=1), default=3, show_default=True, help="Of each of its runs.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-def calibrate(output: Path | None, whole_runs: bool, repetitions: int, command: tuple[str, ...]) -> None:
+def calibrate(output: Path | None, force: bool, whole_runs: bool, repetitions: int, command: tuple[str, ...]) -> None:
     """Measure what recording adds to a program on this machine, in less than two minutes.
 
     Leave the machine alone meanwhile: what else runs makes the intervals wider.
@@ -47,9 +49,11 @@ def calibrate(output: Path | None, whole_runs: bool, repetitions: int, command: 
         )
     path = output if output is not None else cache_path()
     check_writable(path)
+    file = Output(path, force or output is None)
     with _ended_by(signal.SIGTERM, signal.SIGHUP):
         calibration, missing = _by_whole_runs(command, repetitions) if whole_runs else _by_loops()
-    save(calibration, path)
+    with file.writing() as unfinished:
+        save(calibration, unfinished)
     click.echo("\n".join(table_lines("Costs of an event, in ns", _table(calibration), Screen.of_stdout())))
     for loop, reason in missing.items():
         click.echo(f"not measured: {loop}, because {reason}")

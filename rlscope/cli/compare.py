@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from rlscope.cli.given.traces import names
-from rlscope.cli.options import NamedPath
+from rlscope.cli.options import NamedPath, force_option
 from rlscope.cli.progress import reading_bar
 from rlscope.errors import UsageError
-from rlscope.trace.manifest import write_in_one_step
+from rlscope.outputs import Output
 from rlscope.trace.reader import Trace
 
 FEWEST_SIDES = 2
@@ -33,6 +33,7 @@ FEWEST_SIDES = 2
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("--html", "html", metavar="FILE", type=NamedPath(), help="Write a page with the comparison.")
+@force_option
 @click.option("--recover", is_flag=True, help="Step over damaged parts of a trace instead of stopping there.")
 def compare(
     sides: tuple[Path, ...],
@@ -40,6 +41,7 @@ def compare(
     fail_above: float | None,
     as_json: bool,
     html: Path | None,
+    force: bool,
     recover: bool,
 ) -> int:
     """Show what changed from A to B and further sides: each a trace, or a folder of runs of the same thing.
@@ -52,6 +54,7 @@ def compare(
     """
     if len(sides) < FEWEST_SIDES:
         raise UsageError("two sides or more were expected, but one was given: rlscope compare A B")
+    page = Output(html, force) if html is not None else None
     # With numpy and scipy, for which `rlscope --help` need not wait.
     from rlscope.compare.comparable import sides_of
     from rlscope.compare.comparison import compare as compare_sides
@@ -67,10 +70,11 @@ def compare(
     base, *others = sides_of(read, Unit(per) if per else None)
     found = [compare_sides(base, other) for other in others]
     statuses = {status_of(each, fail_above) for each in found} if fail_above is not None else {PASSED}
-    if html is not None:
+    if page is not None:
         from rlscope.page.comparison_part import comparison_page
 
-        write_in_one_step(html, comparison_page(found, fail_above))
+        with page.writing() as file:
+            file.write_text(comparison_page(found, fail_above), encoding="utf-8")
     if as_json:
         json.dump(document_of(found, fail_above), sys.stdout, indent=2)
         sys.stdout.write("\n")

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rlscope.cli.options import NamedPath, Times
+from rlscope.cli.options import NamedPath, Times, force_option
 from rlscope.cli.progress import reading_bar
 from rlscope.errors import UsageError
+from rlscope.outputs import Output, OutputFolder
 from rlscope.trace.reader import open_trace
 
 if TYPE_CHECKING:
@@ -41,9 +42,10 @@ WITHOUT_WINDOW = ("folded", "tensorboard")
     required=True,
     type=NamedPath(),
     metavar="OUT",
-    help="The file, compressed if it is FILE.gz; a new directory for parquet and tensorboard. Of parquet FILE.arrow "
-    "holds the slices alone, in Arrow's format.",
+    help="The file, compressed if it is FILE.gz; a directory for parquet and tensorboard. Of parquet FILE.arrow holds "
+    "the slices alone, in Arrow's format.",
 )
+@force_option
 @click.option(
     "--window",
     type=Times(),
@@ -51,7 +53,9 @@ WITHOUT_WINDOW = ("folded", "tensorboard")
     help="Only slices between these times, in seconds from the start of the run.",
 )
 @click.option("--recover", is_flag=True, help="Step over damaged parts of a trace instead of stopping there.")
-def export(trace: Path, target: str, output: Path, window: tuple[float, float] | None, recover: bool) -> None:
+def export(
+    trace: Path, target: str, output: Path, force: bool, window: tuple[float, float] | None, recover: bool
+) -> None:
     """Write the trace in DIR as a file for another program.
 
     \b
@@ -67,17 +71,15 @@ def export(trace: Path, target: str, output: Path, window: tuple[float, float] |
         raise UsageError(f"--window was given, but {target} has sums of the whole run; leave it out")
     if target == "tensorboard" and find_spec("tensorboard") is None:
         raise UsageError("the package tensorboard, which writes its files, was expected; pip install tensorboard")
-    is_folder = is_written_as_folder(target, output)
-    if output.is_dir() and (not is_folder or any(output.iterdir())):
-        wanted = "a directory that is empty" if is_folder else "a file"
-        raise UsageError(f"{output}: expected {wanted} or nothing, found a directory with files. Give another -o")
+    place = place_of(target, output, force)
     # With what reads and writes tables, for which `rlscope --help` need not wait.
     from rlscope.export.run import export_run
 
     opened = open_trace(trace, recover)
     with reading_bar("exporting", (opened, opened)):
-        run = export_run(opened, window, recover, PARTS if is_folder else 0)
-        count = write_target(run, target, output)
+        run = export_run(opened, window, recover, PARTS if isinstance(place, OutputFolder) else 0)
+        with place.writing() as unfinished:
+            count = write_target(run, target, unfinished)
     click.echo(f"wrote {count:,} {COUNTED.get(target, 'slices')}: {output}")
     if target in ("perfetto", "chrome") and count > MOST_SLICES_OF_A_BROWSER:
         click.echo(
@@ -87,28 +89,34 @@ def export(trace: Path, target: str, output: Path, window: tuple[float, float] |
         )
 
 
-def is_written_as_folder(target: str, output: Path) -> bool:
-    """Tell whether a target is a folder of files; the slices of `parquet` may be one file of Arrow's format."""
-    return target in FOLDERS and (target, output.suffix) != ("parquet", ARROW)
+def place_of(target: str, output: Path, is_forced: bool) -> Output | OutputFolder:
+    """Return what a target is written as: a folder, or a file, as the slices of `parquet` in Arrow's format are."""
+    if target in FOLDERS and (target, output.suffix) != ("parquet", ARROW):
+        return OutputFolder(output, is_forced, is_alone=True)
+    if target == "folded":
+        from rlscope.export.folded import is_folded
+
+        return Output(output, is_forced, is_folded)
+    return Output(output, is_forced)
 
 
 def write_target(run: ExportRun, target: str, output: Path) -> int:
-    """Write the file and return how many slices, lines or points it has. A folder needs `PARTS` bins per process."""
-    from rlscope.export.files import replacing, written
+    """Write into the folder or file, and return how many slices, lines or points it has.
 
-    if is_written_as_folder(target, output):
-        if target == "parquet":
-            from rlscope.export.parquet import write_parquet as write_folder
-        else:
-            from rlscope.export.tensorboard import write_tensorboard as write_folder
-        with replacing(output) as folder:
-            folder.mkdir()
-            return write_folder(run, folder)
+    A folder needs `PARTS` bins per process.
+    """
+    if target == "parquet" and output.is_dir():
+        from rlscope.export.parquet import write_parquet
+
+        return write_parquet(run, output)
     if target == "parquet":
         from rlscope.export.arrow import write_arrow
 
-        with replacing(output) as file:
-            return write_arrow(run, file)
+        return write_arrow(run, output)
+    if target == "tensorboard":
+        from rlscope.export.tensorboard import write_tensorboard
+
+        return write_tensorboard(run, output)
     writer: Callable[[ExportRun, Callable[[bytes], object]], int]
     if target == "perfetto":
         from rlscope.export.perfetto import write_perfetto as writer
@@ -116,5 +124,7 @@ def write_target(run: ExportRun, target: str, output: Path) -> int:
         from rlscope.export.chrome import write_chrome as writer
     else:
         from rlscope.export.folded import write_folded as writer
-    with written(output) as stream:
-        return writer(run, stream.write)
+    from rlscope.export.files import stream
+
+    with stream(output) as file:
+        return writer(run, file.write)

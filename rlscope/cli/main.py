@@ -62,14 +62,15 @@ def verbs(context: click.Context) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line. An error is one line without a traceback.
 
-    The exit status is 2 where the request or the trace is wrong, 1 where the system refuses something.
+    The exit status is 2 where the request or the trace is wrong, 1 where the system refuses something, 128 and the
+    signal's number where one ended it.
     """
     _prepare_files()
     try:
         status = verbs.main(arguments, prog_name="rlscope", standalone_mode=False)
         sys.stdout.flush()
     except RLScopeError as error:
-        status = _said(str(error), 2)
+        status = _said(str(error), error.status)
     except click.ClickException as error:
         status = _said(" ".join(error.format_message().split()), 2)
     except click.exceptions.Abort:

@@ -20,6 +20,12 @@ correct_option = click.option(
 )
 
 
+force_option = click.option("--force", is_flag=True, help="Replace what rlscope did not write.")
+
+#: No run lasts for 30 years, and what lies in it can be counted in nanoseconds.
+LONGEST_S = 1e9
+
+
 class NamedPath(click.Path):
     """A path that is not empty, as an unset variable of a shell is, which would mean the working directory."""
 
@@ -49,7 +55,7 @@ class Times(click.ParamType):  # type: ignore[type-arg]
             start, end = (float(part) for part in value.split(":"))
         except ValueError:
             start = end = math.nan
-        if not 0 <= start < end < math.inf:
+        if not 0 <= start < end <= LONGEST_S:
             self.fail(f"expected two times in seconds, such as 1.5:2, found {printable(value)!r}", param, ctx)
         return start, end
 

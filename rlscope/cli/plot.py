@@ -5,8 +5,9 @@ from pathlib import Path
 import click
 
 from rlscope.cli.given.traces import analyze_traces, warn_of_counters
-from rlscope.cli.options import NamedPath, correct_option
+from rlscope.cli.options import NamedPath, correct_option, force_option
 from rlscope.errors import UsageError
+from rlscope.outputs import Output
 from rlscope.report.sentences import correction_lines
 from rlscope.text import printable
 
@@ -28,12 +29,23 @@ NOTHING_TO_SHOW = (
     default="published",
     help="published: the stages of training. complete: also waiting, idle time and time in no operation.",
 )
+@force_option
 @correct_option
 @click.option("--recover", is_flag=True, help="Step over damaged parts of a trace instead of stopping there.")
-def plot(kind: str, traces: tuple[Path, ...], output: Path, unit: str, view: str, correct: str, recover: bool) -> None:
+def plot(
+    kind: str,
+    traces: tuple[Path, ...],
+    output: Path,
+    unit: str,
+    view: str,
+    force: bool,
+    correct: str,
+    recover: bool,
+) -> None:
     """Draw one figure of one or more traces."""
     if output.suffix not in FORMATS:
         raise UsageError(f"{output}: expected a name that ends in {', '.join(FORMATS)}")
+    file = Output(output, force)
     # These import matplotlib, for which `rlscope --help` need not wait.
     from rlscope.plots.breakdown import breakdown_figure
     from rlscope.plots.style import save_figure
@@ -62,6 +74,7 @@ def plot(kind: str, traces: tuple[Path, ...], output: Path, unit: str, view: str
                 "(see --view complete)"
             )
     output.parent.mkdir(parents=True, exist_ok=True)
-    save_figure(figure, output)
+    with file.writing() as unfinished:
+        save_figure(figure, unfinished)
     for line in lines:
         click.echo(printable(line), err=True)

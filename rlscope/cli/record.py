@@ -32,6 +32,7 @@ from rlscope.record.run.trace_directory import (
     other_cuda_profiler,
 )
 from rlscope.record.run.trace_files import running_processes
+from rlscope.signals import FORWARDED, hold_signals, wait_forwarding
 from rlscope.text import printable
 from rlscope.trace.counter_metrics import parse_counters
 from rlscope.trace.manifest import note_unrecorded
@@ -39,13 +40,6 @@ from rlscope.trace.manifest import note_unrecorded
 if TYPE_CHECKING:
     from rlscope.monitor.clock_server import ClockServer
 
-#: All that others send to end a program, or to tell it something.
-FORWARDED = (
-    signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGQUIT, signal.SIGALRM,
-    signal.SIGVTALRM, signal.SIGPROF, signal.SIGIO, signal.SIGPWR,
-)  # fmt: skip
-#: si_code of a signal that the terminal sent: the command got it as well.
-FROM_KERNEL = 0x80
 PATIENCE_S = 1.0
 
 
@@ -276,8 +270,7 @@ def _run_recorded(
         sampled to the end, if so.
     """
     keeper = keeping(directory, config)  # loaded before the command begins, so that its start is in a window
-    signals = {*FORWARDED, signal.SIGCHLD}
-    pid, error_reader = _start(command, environment_of_children(directory, config, dict(os.environ)), signals)
+    pid, error_reader = _start(command, environment_of_children(directory, config, dict(os.environ)))
     with _saying("the trace does not name its main process"):
         name_main_process(directory, pid)
     failure = os.read(error_reader, 1000).decode()  # empty once exec has closed the other end
@@ -298,7 +291,7 @@ def _run_recorded(
             threads.enter_context(clock or contextlib.nullcontext())
         if not config.idle:
             _load_what_counts()
-        status, user = _wait_forwarding(pid, signals)
+        ended = wait_forwarding(pid, lambda number: _hand_on(pid, number))
         with _saying("sampling did not end in order"):
             threads.close()
     if windows is not None and windows.error is not None:
@@ -310,16 +303,16 @@ def _run_recorded(
 
         if reason := why_unrecordable(command):
             note_unrecorded(directory, reason, pid)
-    return status, user, sampler.error if sampler else None
+    return ended.status, ended.user, sampler.error if sampler else None
 
 
-def _start(command: tuple[str, ...], environment: dict[str, str], signals: set[signal.Signals]) -> tuple[int, int]:
+def _start(command: tuple[str, ...], environment: dict[str, str]) -> tuple[int, int]:
     """Start the command, and block the signals here. Return its number, and where it says why it cannot run.
 
     Raises:
         UsageError: there can be no further process.
     """
-    previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    previous_mask = hold_signals()
     try:
         error_reader, error_writer = os.pipe()
         pid = os.fork()
@@ -339,6 +332,11 @@ def _start(command: tuple[str, ...], environment: dict[str, str], signals: set[s
     return pid, error_reader
 
 
+def _hand_on(pid: int, number: int) -> None:
+    with contextlib.suppress(OSError):  # as a user one may not send a signal to `sudo`
+        os.kill(pid, number)
+
+
 def _summarize(directory: Path, shown: Path, config: RecordConfig, user: int) -> None:
     from rlscope.cli.summary import summary_of
 
@@ -350,20 +348,6 @@ def _load_what_counts() -> None:
     with _saying("what was recorded cannot be counted"):
         import rlscope.analysis.sweep
         import rlscope.cli.summary  # noqa: F401 -- loaded for later
-
-
-def _wait_forwarding(pid: int, signals: set[signal.Signals]) -> tuple[int, int]:
-    """Wait for the command and hand on the signals that only we were sent. Return its status and its user."""
-    while True:
-        received = signal.sigwaitinfo(signals)
-        if received.si_signo != signal.SIGCHLD:
-            if received.si_code != FROM_KERNEL:
-                with contextlib.suppress(OSError):  # as a user one may not send a signal to `sudo`
-                    os.kill(pid, received.si_signo)
-            continue
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended == pid:
-            return os.waitstatus_to_exitcode(status), received.si_uid
 
 
 def _say(*lines: str) -> None:

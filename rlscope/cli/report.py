@@ -9,12 +9,11 @@ import click
 
 from rlscope.calibration.choice import chosen
 from rlscope.cli.given.traces import names
-from rlscope.cli.options import NamedPath, Times, correct_option
+from rlscope.cli.options import NamedPath, Times, correct_option, force_option
 from rlscope.cli.progress import reading_bar
-from rlscope.errors import UsageError
+from rlscope.outputs import Output, OutputFolder
 from rlscope.plots.drawing import second_process
 from rlscope.text import printable
-from rlscope.trace.manifest import write_in_one_step
 from rlscope.trace.reader import open_trace
 
 if TYPE_CHECKING:
@@ -34,32 +33,34 @@ PAGE = "index.html"
     metavar="A:B",
     help="The page has every event between these times, in seconds from the start of the run.",
 )
+@force_option
 @correct_option
 @click.option("--recover", is_flag=True, help="Step over damaged parts of a trace instead of stopping there.")
 def report(
-    traces: tuple[Path, ...], output: Path, focus: tuple[float, float] | None, correct: str, recover: bool
+    traces: tuple[Path, ...], output: Path, focus: tuple[float, float] | None, force: bool, correct: str, recover: bool
 ) -> None:
     """Write a page that shows the traces, and beside it the published figures and their numbers."""
-    is_page = output.suffix == ".html" and not output.is_dir()
-    if not is_page and output.exists() and not output.is_dir():
-        raise UsageError(
-            f"{output}: expected a directory or nothing, found a file. Give another -o, or one that ends in .html"
-        )
-    if is_page:
-        page = output
-        write_page(detailed_runs(traces, focus, correct, recover), page, {})
-    else:
-        page = output / PAGE
-        with second_process() as draw:
-            runs = detailed_runs(traces, focus, correct, recover)
-            # With pandas, for which the page alone need not wait.
-            from rlscope.report.report_page import FIGURES, write_report
+    if output.suffix == ".html" and not output.is_dir():
+        page = Output(output, force)
+        runs = detailed_runs(traces, focus, correct, recover)
+        output.parent.mkdir(parents=True, exist_ok=True)
+        with page.writing() as file:
+            write_page(runs, file, {})
+        click.echo(f"wrote {output}")
+        return
+    folder = OutputFolder(output, force, page=PAGE)
+    folder.check(PAGE)  # others are known only once all is analyzed
+    with second_process() as draw:
+        runs = detailed_runs(traces, focus, correct, recover)
+        # With pandas, for which the page alone need not wait.
+        from rlscope.report.report_page import FIGURES, write_report
 
-            write_page(runs, page, {"Published figures": FIGURES})
-            lines = write_report({run.name: run.analysis for run in runs}, output, draw)
-        for line in lines:
-            click.echo(printable(line))
-    click.echo(f"wrote {page}")
+        with folder.writing() as unfinished:
+            write_page(runs, unfinished / PAGE, {"Published figures": FIGURES})
+            lines = write_report({run.name: run.analysis for run in runs}, unfinished, draw)
+    for line in lines:
+        click.echo(printable(line))
+    click.echo(f"wrote {output / PAGE}")
 
 
 def write_page(runs: list[Run], path: Path, links: dict[str, str]) -> None:
@@ -67,11 +68,10 @@ def write_page(runs: list[Run], path: Path, links: dict[str, str]) -> None:
     # With numpy, for which `rlscope --help` need not wait.
     from rlscope.page.make_page import MOST_BYTES, make_page
 
-    path.parent.mkdir(parents=True, exist_ok=True)
     page = make_page(runs, links)
     if (size := len(page.encode())) > MOST_BYTES:
         click.echo(f"the page has {size:,} bytes, not at most {MOST_BYTES:,}: the tables of the run are long", err=True)
-    write_in_one_step(path, page)
+    path.write_text(page, encoding="utf-8")
 
 
 def detailed_runs(

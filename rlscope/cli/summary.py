@@ -10,7 +10,7 @@ from rlscope.monitor.kept_windows import slow_windows
 from rlscope.monitor.windows import Windows
 from rlscope.record.config import HOW_TO_REPORT, RecordConfig
 from rlscope.trace.files import PROCESS_FILE_SUFFIX
-from rlscope.trace.manifest import read_manifest, read_unrecorded
+from rlscope.trace.manifest import overwritten, read_manifest, read_unrecorded
 
 #: Kinds of events that a device worked for.
 DEVICE_EVENTS = ("kernel", "copy", "memset")
@@ -77,11 +77,9 @@ def _of_windows(directory: Path, shown: Path, config: RecordConfig) -> str:
         return f"{_counted(len(found), 'iteration')} recorded. Look at the whole run: rlscope analyze {_quoted(shown)}"
     if not found:
         return f"no window was asked for; while the command runs, do that with rlscope window {_quoted(shown)}"
-    overwritten = read_manifest(directory).get("overwritten")
+    gone = overwritten(read_manifest(directory))
     before = (
-        f" are kept; {overwritten['windows']:,} before them, of {overwritten['bytes'] / 1e6:.1f} MB, were overwritten"
-        if overwritten is not None
-        else ""
+        f" are kept; {gone[0]:,} before them, of {gone[1] / 1e6:.1f} MB, were overwritten" if gone is not None else ""
     )
     slow = [name for name in slow_windows(directory) if (directory / name).is_dir()]
     where = f" Slow iterations are in {', '.join(slow)}." if slow else ""

@@ -1,7 +1,6 @@
 """This file reads and writes the times of runs that `rlscope bench --time` made."""
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,10 @@ from rlscope.trace.manifest import write_in_one_step
 
 TIMINGS_NAME = "times.json"
 SCHEMA = 1
+#: As 64 bits hold them: 292 years.
+MOST_NS = 2**63 - 1
+#: So much of a wrong value says enough.
+MOST_SHOWN = 40
 
 
 @dataclass(frozen=True)
@@ -45,9 +48,11 @@ def read_timings(path: Path) -> list[RunTimes]:
     try:
         found = json.loads(read_regular(path, MOST_JSON_BYTES))
         facts = Facts(machine=str(found["machine"]), command=tuple(map(str, found["command"])))
-        runs = [_run(path, entry, facts) for entry in found["runs"]]
         if found["schema"] != SCHEMA:
             raise ValueError(f"schema {SCHEMA} was expected, {found['schema']!r} was found")
+        runs = [_run(path, entry, facts) for entry in found["runs"]]
+        if not runs:
+            raise ValueError("one run or more was expected, none was found")
     except OSError as error:
         raise TraceError(f"{path} could not be read: {error}; make it readable") from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -56,7 +61,16 @@ def read_timings(path: Path) -> list[RunTimes]:
 
 
 def _run(path: Path, entry: Any, facts: Facts) -> RunTimes:
-    length_s, start_ns = entry["length_ns"] / 1e9, int(entry["start_realtime_ns"])
-    if not 0 < length_s < math.inf:
-        raise ValueError(f"a time of more than nothing was expected, {entry['length_ns']!r} was found")
-    return timed(path, length_s, start_ns, facts)
+    return timed(path, _time_ns(entry, "length_ns", 1) / 1e9, _time_ns(entry, "start_realtime_ns", 0), facts)
+
+
+def _time_ns(entry: Any, key: str, least: int) -> int:
+    found = entry[key]
+    if type(found) is not int or not least <= found <= MOST_NS:
+        raise ValueError(f"a {key} from {least} to {MOST_NS} was expected, {_shortened(found)} was found")
+    return found
+
+
+def _shortened(found: object) -> str:
+    text = repr(found)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"

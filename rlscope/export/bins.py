@@ -10,13 +10,15 @@ import pyarrow as pa
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep
 from rlscope.analysis.tables.calls import detail_of
 from rlscope.export.run import ExportRun
+from rlscope.outputs import MARK
 
 _OF_SERIES = ("stage", "operation", "category", "resource")
 BINS = pa.schema(
     [
         ("process", pa.string()), ("bin", pa.int32()), ("start_s", pa.float64()), ("end_s", pa.float64()),
         *((name, pa.string()) for name in _OF_SERIES), ("seconds", pa.float64()),
-    ]
+    ],
+    metadata={"writer": MARK},
 )  # fmt: skip
 MEANINGS = {
     "process": "the process",

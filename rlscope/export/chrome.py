@@ -14,6 +14,7 @@ from rlscope.analysis.detail.slices import SliceTrack
 from rlscope.analysis.sweep import ProcessSweep
 from rlscope.export.columns import Array, SliceColumns, each_part
 from rlscope.export.run import Counter, ExportRun, Span, timesteps, track_name
+from rlscope.outputs import MARK
 
 #: So many slices are turned into text at once.
 SLICES = 1 << 17
@@ -25,7 +26,7 @@ Write = Callable[[bytes], object]
 
 def write_chrome(run: ExportRun, write: Write) -> int:
     """Give the file to `write`, part by part, and return how many slices of threads and devices it has."""
-    write(b'{"displayTimeUnit": "ns", "traceEvents": [\n')
+    write(b'{"displayTimeUnit": "ns", "otherData": {"writer": "%b"}, "traceEvents": [\n' % MARK.encode())
     slices = sum(_write_process(run, process, write) for process in run.processes)
     for counter in run.device_counters():
         write(_lines(_counter_events(counter, 0)))

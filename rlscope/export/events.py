@@ -9,6 +9,7 @@ import pyarrow as pa
 from rlscope.analysis.sweep import ProcessSweep
 from rlscope.export.columns import SliceColumns, each_part
 from rlscope.export.run import ExportRun, track_name
+from rlscope.outputs import MARK
 
 #: As many rows are in memory at once, and are one group of the file.
 GROUP_ROWS = 1 << 20
@@ -18,7 +19,8 @@ EVENTS = pa.schema(
         ("process", _TEXT), ("track", _TEXT), ("category", _TEXT), ("name", _TEXT), ("stage", _TEXT),
         ("operation", _TEXT), ("depth", pa.int32()), ("start_ns", pa.int64()), ("duration_ns", pa.int64()),
         ("flow", pa.uint64()),
-    ]
+    ],
+    metadata={"writer": MARK},
 )  # fmt: skip
 #: The columns whose cells are numbers of texts.
 TEXTS = tuple(field.name for field in EVENTS if field.type == _TEXT)

@@ -1,10 +1,16 @@
 """This file writes where the time of a run went as folded stacks, for flame graphs."""
 
+import re
 from collections.abc import Callable
 
 from rlscope.analysis.sweep import NS_PER_S
 from rlscope.export.run import ExportRun
+from rlscope.model import Category
 from rlscope.text import printable
+
+#: What a process does is one of these.
+LAYERS = "|".join(re.escape(category.label) for category in Category)
+LINE = re.compile(rf"(?:[^;]*;){{3}}(?:{LAYERS})(?:;[^;]*)? \d+")
 
 
 def write_folded(run: ExportRun, write: Callable[[bytes], object]) -> int:
@@ -19,6 +25,12 @@ def write_folded(run: ExportRun, write: Callable[[bytes], object]) -> int:
             write(f"{';'.join(map(_frame, frames))} {nanoseconds}\n".encode(errors="replace"))
             lines += 1
     return lines
+
+
+def is_folded(begin: bytes, _: bytes) -> bool:
+    """Tell whether a file begins with such lines, which have no place for a mark: with a layer in the fourth frame."""
+    whole = begin.decode(errors="replace").rpartition("\n")[0].split("\n")
+    return all(LINE.fullmatch(line) for line in whole)
 
 
 def _frame(name: str) -> str:

@@ -24,6 +24,11 @@ def text(field: int, value: str | bytes) -> bytes:
     return _varint(field << 3 | 2) + _varint(len(content)) + content
 
 
+def tracer(name: str) -> bytes:
+    """Say what made the file."""
+    return text(1, text(45, text(4, name)))
+
+
 def process_track(uuid: int, pid: int, name: str) -> bytes:
     """Describe a process."""
     return _descriptor(number(1, uuid) + text(3, number(1, pid) + text(6, name)))

@@ -8,6 +8,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rlscope.analysis.rows import Rows
@@ -16,6 +18,7 @@ from rlscope.export.bins import BINS, bins_of
 from rlscope.export.events import EVENTS, TEXTS, each_group
 from rlscope.export.json_schema import meanings_of
 from rlscope.export.run import ExportRun
+from rlscope.outputs import MARK
 
 SCHEMA = "schema.md"
 
@@ -31,9 +34,15 @@ def write_parquet(run: ExportRun, folder: Path) -> int:
         for process in run.processes:
             file.write_table(bins_of(run, process))
     for name, rows in _tables(run):
-        rows.table.to_parquet(folder / f"{name}.parquet", index=False)
+        write_table(rows.table, folder / f"{name}.parquet")
     (folder / SCHEMA).write_text("".join(_schema(run)), encoding="utf-8", errors="replace")
     return slices
+
+
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """Write a table as a Parquet file."""
+    found = pa.Table.from_pandas(table, preserve_index=False)
+    pq.write_table(found.replace_schema_metadata({**found.schema.metadata, "writer": MARK}), path)
 
 
 def _tables(run: ExportRun) -> Iterator[tuple[str, Rows[Any]]]:
@@ -45,7 +54,8 @@ def _tables(run: ExportRun) -> Iterator[tuple[str, Rows[Any]]]:
 
 def _schema(run: ExportRun) -> Iterator[str]:
     """Yield what each file holds: of tables as the classes of their rows say it."""
-    yield "# The files of this folder\n\nTables are of the whole run, and as recorded. Empty cells are not known.\n"
+    yield f"# The files of this folder\n\n<!-- {MARK} -->\n\n"
+    yield "Tables are of the whole run, and as recorded. Empty cells are not known.\n"
     yield f"\n## events.parquet\n\nOne row per slice.\n{_column_list(events.MEANINGS)}"
     yield f"\n## bins.parquet\n\nWhat processes did in equal parts of their lives.\n{_column_list(bins.MEANINGS)}"
     for name, rows in _tables(run):

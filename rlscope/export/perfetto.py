@@ -7,12 +7,14 @@ from rlscope.analysis.detail.slices import SliceTrack
 from rlscope.analysis.sweep import ProcessSweep
 from rlscope.export import packets
 from rlscope.export.run import ExportRun, thread_ids, timesteps, track_name
+from rlscope.outputs import MARK
 
 Write = Callable[[bytes], object]
 
 
 def write_perfetto(run: ExportRun, write: Write) -> int:
     """Give the trace to `write`, part by part, and return how many slices of threads and devices it has."""
+    write(packets.tracer(MARK))
     numbers = count(packets.SEQUENCE + 1)
     for counter in run.device_counters():
         uuid = next(numbers)

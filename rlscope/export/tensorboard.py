@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.compat.proto.event_pb2 import Event, LogMessage
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
@@ -19,6 +19,7 @@ from rlscope.analysis.tables.calls import detail_of
 from rlscope.analysis.tables.shares import Shares
 from rlscope.export.run import ExportRun, timesteps
 from rlscope.model import NO_PHASE
+from rlscope.outputs import MARK
 
 #: The run that has what devices did, for any process.
 DEVICES = "devices"
@@ -135,6 +136,7 @@ def _event(run: ExportRun, at_ns: int, step: int, values: dict[str, float]) -> E
 
 def _write(folder: Path, events: Iterable[Event]) -> None:
     file = EventFileWriter(str(folder))
+    file.add_event(Event(log_message=LogMessage(message=MARK)))  # which TensorBoard does not show
     for event in events:
         file.add_event(event)
     file.close()

@@ -29,7 +29,7 @@ W = TypeVar("W", bound=Worker)
 
 
 def _work(worker: Worker) -> None:
-    """Let it work; what nobody expected, as that there is no memory left, is no traceback beside the command's output."""
+    """Let it work. What nobody expected, as too little memory, is no traceback in the command's output."""
     try:
         worker.run()
     except Exception as error:

@@ -47,7 +47,7 @@ class ClockServer:
                 "choose another one, or 0 for any that is free"
             ) from error
         self._token = secrets.token_bytes(16)
-        self.source = ClockSource(boot_id(), own_addresses(), self._socket.getsockname()[1], self._token.hex())
+        self.source = ClockSource(boot_id() or "", own_addresses(), self._socket.getsockname()[1], self._token.hex())
         self._thread = threading.Thread(target=self._answer_all, daemon=True)
         self._until, self._stop = os.pipe()
 

@@ -191,14 +191,16 @@ class UtilizationSampler:
         self._stopping.set()
 
     def _sample_until_stopped(self) -> None:
-        tree = ProcessTree(self._pid, self._started_s)
+        tree = ProcessTree(self._pid, self._started_s) if Path("/proc/self").exists() else None
+        if tree is None:
+            self.error = "/proc, which tells what processes use, is not mounted"
         devices = Devices() if self._has_devices else None
         tree_due_s = devices_due_s = time.monotonic()
         while not self._stopping.wait(max(min(tree_due_s, devices_due_s) - time.monotonic(), 0.0)):
             now_s = time.monotonic()
             rows: list[Row] = []
             if now_s >= tree_due_s:
-                rows += tree.sample()
+                rows += tree.sample() if tree is not None else ()
                 tree_due_s = now_s + PROCESS_PERIOD_S
             if not devices:
                 devices_due_s = tree_due_s

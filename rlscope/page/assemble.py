@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
 
+from rlscope.outputs import MARK
 from rlscope.text import as_html
 
 #: Of the page of a trace, in the order in which they are joined: each imports only from those before it.
@@ -80,7 +81,7 @@ def document(title: str, header: str, main: str, footer: str, code: str, images:
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
     return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="generator" content="{MARK}">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{as_html(title)}</title>\n'
         f"<style>{look}</style>\n</head>\n<body>\n<header><h1>{as_html(title)}</h1>{header}</header>\n"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rlscope.model import NO_OPERATION, SYNCHRONISATION, TRAINING_LOOP, Category, Resource
+from rlscope.outputs import MARK
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -95,14 +96,19 @@ def unknown_glyphs() -> Iterator[None]:
 
 
 def save_figure(figure: "Figure", *paths: Path) -> None:
-    """Write the figure in the formats that the files' names end in, cut to what is drawn, without the date of writing.
+    """Write the figure in the formats that the files' names end in, cut to what is drawn, with rlscope's mark in place
+    of the date of writing.
 
     What is drawn is found once for all formats, in the resolution of pixels.
     """
-    dateless = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+    metadata = {
+        ".pdf": {"Creator": MARK, "CreationDate": None},
+        ".svg": {"Creator": MARK, "Date": None},
+        ".png": {"Software": MARK},
+    }
     with paper(), unknown_glyphs():
         if figure.get_layout_engine() is not None:  # as in `Figure(layout="constrained")`: places axes when it draws
             figure.draw_without_rendering()
         area = figure.get_tightbbox().padded(MARGIN_INCHES)
         for path in paths:
-            figure.savefig(path, bbox_inches=area, metadata=dateless.get(path.suffix, {}))
+            figure.savefig(path, bbox_inches=area, metadata=metadata.get(path.suffix, {}))

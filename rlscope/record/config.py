@@ -34,6 +34,7 @@ class ClockSource(_Values):
 
     Attributes:
         boot_id: The id of that machine since it was started; a process that has the same one need not ask.
+            Empty where it is not known.
         addresses: The addresses of that machine, any of which may answer.
         port: The port of UDP.
         token: 32 random hexadecimal digits; a question without them is not answered.

@@ -17,6 +17,8 @@ UNRECORDED_NAME = "unrecorded.txt"
 LISTED_UNRECORDED = 100
 #: No run has nearly as many processes.
 MOST_UNRECORDED_BYTES = 1 << 26
+#: Counts of windows and their bytes lie below that.
+MOST_COUNTED = 1 << 63
 #: A longer line counts as several.
 MOST_LINE_BYTES = 1000
 #: Nothing is written into what a link leads to, and nobody waits for a reader of a pipe.
@@ -64,6 +66,14 @@ def write_in_one_step(path: Path, text: str) -> None:
     except OSError:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+def overwritten(manifest: dict[str, Any]) -> tuple[int, int] | None:
+    """Return how many windows of a run were overwritten, and their bytes; None where that is not known."""
+    found = manifest.get("overwritten")
+    counts = (found.get("windows"), found.get("bytes")) if isinstance(found, dict) else (None, None)
+    windows, size = (count if type(count) is int and 0 <= count < MOST_COUNTED else None for count in counts)
+    return None if windows is None or size is None else (windows, size)
 
 
 def note_unrecorded(directory: str | os.PathLike[str], reason: str, pid: int | None = None) -> None:

@@ -13,7 +13,7 @@ from rlscope.trace.clock import Clock, clock_id, make_clocks
 from rlscope.trace.deaths import read_deaths
 from rlscope.trace.files import PROCESS_FILE_SUFFIX, open_regular
 from rlscope.trace.format import FILE_HEADER, ClockKind, FileHeader
-from rlscope.trace.manifest import read_manifest, read_unrecorded
+from rlscope.trace.manifest import overwritten, read_manifest, read_unrecorded
 from rlscope.trace.sealed import check_files
 from rlscope.trace.windows import REQUESTS_NAME, windows_in
 
@@ -143,8 +143,8 @@ def _windows_of(run: Path) -> str:
     windows = windows_in(run)
     if not windows:
         return f"none has been asked for; while the program runs, do that with `rlscope window {run} --iterations 20`"
-    overwritten = read_manifest(run).get("overwritten")
-    before = f" and {overwritten['windows']} before them were overwritten" if isinstance(overwritten, dict) else ""
+    gone = overwritten(read_manifest(run))
+    before = f" and {gone[0]} before them were overwritten" if gone is not None else ""
     return f"it has {len(windows)}{before}; give one, such as {run / windows[-1]}"
 
 

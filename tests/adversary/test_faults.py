@@ -250,7 +250,7 @@ sys.argv[:] = ["rlscope", "record", "-o", "disk/trace", "--", sys.executable, "p
 runpy.run_module("rlscope", run_name="__main__")
 """
 STEPS = {
-    "begin_trace": False, "_run_recorded": False, "name_main_process": True, "sampled": True, "_wait_forwarding": True,
+    "begin_trace": False, "_run_recorded": False, "name_main_process": True, "sampled": True, "wait_forwarding": True,
     "_await_services": True, "end_trace": True, "summary_of": True, "_end_as": True,
 }  # fmt: skip
 #: Steps that are imported only when they come.

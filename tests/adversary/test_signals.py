@@ -1,9 +1,11 @@
 """Signals at each step of the verbs: no traceback, nothing left running, the status of who was ended."""
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -101,3 +103,101 @@ def test_a_verb_that_is_ended_at_any_time_leaves_a_trace_as_it_was(verb: str, tm
         assert process.returncode in (0, -signal.SIGTERM) and "Traceback" not in said
     assert {path.name: path.read_bytes() for path in trace.iterdir()} == before
     assert os.listdir(trace)
+
+
+#: Tells its own process and one that it starts, and what it is sent; ends at the first signal, after a moment.
+ENDS_IN_ORDER = """
+import os, pathlib, signal, subprocess, sys, time
+def note(number, frame):
+    with open("signals", "a") as file:
+        file.write(f"{number} ")
+for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+    signal.signal(number, note)
+below = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
+pathlib.Path("made").write_text(f"{os.getpid()} {below.pid}")
+os.rename("made", "pids")
+while not os.path.exists("signals"):
+    time.sleep(0.01)
+time.sleep(0.3)
+"""
+BENCHES = {
+    "recorded": ("--", sys.executable, "train.py"),
+    "recorded in a shell": (f"cd . && {sys.executable} train.py; true",),
+    "timed in a shell": ("--time", f"cd . && {sys.executable} train.py; true"),
+}
+
+
+@pytest.mark.parametrize(
+    ("how", "name"),
+    [(how, "SIGTERM") for how in BENCHES] + [("recorded in a shell", "SIGINT"), ("recorded", "SIGHUP")],
+)
+def test_bench_leaves_nothing_running(how: str, name: str, tmp_path: Path) -> None:
+    """Each process of the run gets the signal once, as from a terminal, those behind a shell too."""
+    (tmp_path / "train.py").write_text(ENDS_IN_ORDER)
+    number = getattr(signal, name)
+    with started([*RLSCOPE, "bench", "-n", "3", "-o", "runs", *BENCHES[how]], cwd=tmp_path) as process:
+        until((tmp_path / "pids").exists)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + number and said.count("\n") == 1, said
+    assert said.startswith(f"rlscope: error: ended by {name} in run-1 of ") and "--force" in said
+    assert not [pid for pid in (tmp_path / "pids").read_text().split() if is_alive(int(pid))]
+    assert (tmp_path / "signals").read_text().split() == [str(int(number))]
+    assert os.listdir(tmp_path / "runs") == ["run-1.txt"]  # the run was none, so `compare` finds none
+
+
+def in_a_terminal(words: list[str], cwd: Path, screen: int) -> "subprocess.Popen[bytes]":
+    """As the first process of a terminal, which `ssh -t` makes it."""
+    return subprocess.Popen(
+        words, stdin=screen, stdout=screen, stderr=screen, cwd=cwd, env=environment(), start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("verb", "name"), [("bench", "SIGINT"), ("bench", "SIGHUP"), ("record", "SIGHUP")])
+def test_a_key_and_the_end_of_a_terminal_end_a_run(verb: str, name: str, tmp_path: Path) -> None:
+    """Ctrl-C reaches all processes; that the terminal closes is said to the first one alone."""
+    (tmp_path / "train.py").write_text(ENDS_IN_ORDER)
+    command = BENCHES["recorded in a shell"] if verb == "bench" else ("--", sys.executable, "train.py")
+    keyboard, screen = os.openpty()
+    with in_a_terminal([*RLSCOPE, verb, "-o", "runs", *command], tmp_path, screen) as process:
+        os.close(screen)
+        until((tmp_path / "pids").exists)
+        if name == "SIGINT":
+            os.write(keyboard, b"\x03")
+            assert process.wait(60) == 128 + signal.SIGINT
+        os.close(keyboard)
+        process.wait(60)
+    assert (tmp_path / "signals").read_text().split() == [str(int(getattr(signal, name)))]
+    if verb == "bench":
+        assert not [pid for pid in (tmp_path / "pids").read_text().split() if is_alive(int(pid))]
+    else:
+        os.kill(int((tmp_path / "pids").read_text().split()[1]), signal.SIGKILL)
+
+
+def test_a_signal_that_is_to_be_ignored_ends_no_bench(tmp_path: Path) -> None:
+    """As under `nohup`, after the terminal was closed."""
+    script = "touch begun; until test -e end; do sleep 0.05; done"
+    words = ["nohup", *RLSCOPE, "bench", "--time", "-n", "2", "-o", "runs", script]
+    with started(words, cwd=tmp_path, stdin=subprocess.DEVNULL) as process:
+        until((tmp_path / "begun").exists)
+        process.send_signal(signal.SIGHUP)
+        (tmp_path / "end").touch()
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert sorted(os.listdir(tmp_path / "runs")) == ["run-1.txt", "run-2.txt", "times.json"]
+
+
+def test_a_process_that_heeds_no_signal_is_ended_with_bench(tmp_path: Path) -> None:
+    stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); open('up', 'w'); time.sleep(1000)"
+    script = f'{sys.executable} -c "{stubborn}" & echo $! >pid; wait'
+    code = (
+        "from rlscope.bench import one_run; one_run.PATIENCE_S = 0.2; from rlscope.cli.main import main; "
+        "import sys; main(['bench', '--time', '-o', 'runs', sys.argv[1]])"
+    )
+    with started([sys.executable, "-c", code, script], cwd=tmp_path) as process:
+        until((tmp_path / "up").exists)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    until(lambda: not is_alive(int((tmp_path / "pid").read_text())))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from asked_for import keep_what_is_asked_for
-from container_runs import BUILD_S, Checkout, base_and_wheels, containers, copy_checkout, docker
+from container_runs import BUILD_S, Checkout, base_and_wheels, containers, copy_checkout, docker, remove_project
 from engine_relay import Relay
 
 HERE = Path(__file__).parent
@@ -38,6 +38,7 @@ def checkout(engine: None) -> Iterator[Checkout]:
         finished = checkout.call("--flavour", "cpu", *base_and_wheels(), "--build", timeout=BUILD_S)
         assert finished.returncode == 0, finished.stderr
         yield checkout
+        remove_project(checkout)
 
 
 @pytest.fixture
@@ -48,6 +49,7 @@ def small(engine: None) -> Iterator[Checkout]:
         copy_checkout(checkout.folder, "run_docker.py", "container", "rlscope", "dockerfiles", "requirements")
         checkout.dockerfile()
         yield checkout
+        remove_project(checkout)
     subprocess.run(["docker", "image", "rm", "--force", "rlscope:small"], capture_output=True, check=False)
 
 

@@ -83,3 +83,14 @@ def test_without_tensorboard_it_says_what_to_install(tmp_path: Path) -> None:
     trace = write_scripts([training(2)], tmp_path / "trace")
     done = rlscope("export", trace, "--to", "tensorboard", "-o", tmp_path / "logs")  # of .venv, which has none
     assert (done.returncode, "pip install tensorboard" in done.stderr) == (2, True)
+
+
+def test_a_folder_that_is_written_again_has_each_run_once(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        trace = write_scripts([training(3, device=True)], tmp_path / name)
+        done = run_in("others", "-m", "rlscope", "export", trace, "--to", "tensorboard", "-o", tmp_path / "logs")
+        assert done.returncode == 0, done.stderr
+    assert sorted(path.parent.name for path in tmp_path.glob("logs/*/*")) == ["devices", "main"]
+    (tmp_path / "logs" / "notes.md").write_text("mine")
+    done = run_in("others", "-m", "rlscope", "export", trace, "--to", "tensorboard", "-o", tmp_path / "logs")
+    assert done.returncode == 2 and "notes.md" in done.stderr

@@ -111,3 +111,40 @@ def test_it_does_not_run_inside_a_recording() -> None:
     variables = environment() | {"RLSCOPE_TRACE": os.devnull}
     finished = subprocess.run(command, capture_output=True, text=True, check=False, env=variables)
     assert finished.returncode == 2 and "this runs inside `rlscope record`" in finished.stderr
+
+
+def test_an_earlier_bench_is_replaced_with_force_and_nothing_else() -> None:
+    words = "--time", "-o", "runs", "true", "true"
+    assert bench("-n", 3, *words).returncode == 0
+    refused = bench("-n", 2, *words)
+    assert refused.returncode == 2 and "--force" in refused.stderr and len(lengths("runs/A")) == 3
+    assert bench("-n", 2, "--force", *words).returncode == 0
+    assert [len(lengths(f"runs/{side}")) for side in "AB"] == [2, 2]
+    assert sorted(path.name for path in Path("runs/A").iterdir()) == ["run-1.txt", "run-2.txt", "times.json"]
+    assert bench("-n", 2, "--force", "-o", "runs", "--", "no-such-program").returncode == 2
+    Path("runs/B/notes.md").write_text("mine")
+    refused = bench("-n", 1, "--force", *words)
+    assert refused.returncode == 2 and "holds what rlscope did not write: notes.md" in refused.stderr
+    assert [len(lengths(f"runs/{side}")) for side in "AB"] == [2, 2]
+
+
+def test_recorded_runs_are_replaced_with_force() -> None:
+    Path("train.py").write_text(TRAIN)
+    for runs in (2, 1):
+        finished = bench("-n", runs, "--force", "-o", "runs", "--", sys.executable, "train.py")
+        assert finished.returncode == 0, finished.stderr
+    assert sorted(path.name for path in Path("runs").iterdir()) == ["run-1", "run-1.txt"]
+    Path("runs/run-1/mine").touch()
+    assert bench("--force", "-o", "runs", "--", sys.executable, "train.py").returncode == 2
+    assert len(open_trace("runs/run-1").processes) == 1
+
+
+def test_a_run_finds_signals_as_without_a_bench() -> None:
+    code = (
+        "import signal; print(signal.pthread_sigmask(signal.SIG_BLOCK, []), signal.getsignal(signal.SIGPIPE), "
+        "signal.getsignal(signal.SIGTERM))"
+    )
+    Path("run.py").write_text(code)
+    plain = subprocess.run([sys.executable, "run.py"], capture_output=True, text=True, check=True)
+    assert bench("--time", "-n", 1, "--", sys.executable, "run.py").returncode == 0
+    assert Path("bench/run-1.txt").read_text() == plain.stdout

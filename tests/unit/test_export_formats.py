@@ -174,7 +174,7 @@ def test_a_window_of_sums_and_a_folder_with_files_are_refused(tmp_path: Path) ->
     directory.mkdir()
     for arguments, said in (
         (["--to", "folded", "-o", str(tmp_path / "x"), "--window", "0:1"], "leave it out"),
-        (["--to", "parquet", "-o", str(tmp_path)], "a directory that is empty"),
+        (["--to", "parquet", "-o", str(tmp_path)], "holds what rlscope did not write"),
         (["--to", "parquet", "-o", str(directory)], "expected a file or nothing"),
     ):
         found = CliRunner().invoke(verbs, ["export", str(trace), *arguments])

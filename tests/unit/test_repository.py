@@ -18,7 +18,10 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "rlscope"
 
 # What each part may import of rlscope; every part may import itself.
-SHARED = {"rlscope.boot", "rlscope.build", "rlscope.errors", "rlscope.model", "rlscope.text", "rlscope.version"}
+SHARED = {
+    "rlscope.boot", "rlscope.build", "rlscope.errors", "rlscope.model", "rlscope.outputs", "rlscope.signals",
+    "rlscope.text", "rlscope.version",
+}  # fmt: skip
 IN_PROCESS = (
     SHARED
     | {"rlscope._native"}
@@ -46,7 +49,10 @@ MAY_IMPORT = {
     "plots": SHARED | {"rlscope.analysis"},
     "compare": SHARED
     | {f"rlscope.{part}" for part in ("trace", "analysis", "calibration")}
-    | {"rlscope.record.config", "rlscope.record.run.trace_directory.machine"},
+    | {"rlscope.record.config"},
+    "bench": SHARED
+    | {"rlscope.trace", "rlscope.compare"}
+    | {"rlscope.record.run.trace_directory.machine", "rlscope.record.run.trace_files"},
     "page": SHARED | {f"rlscope.{part}" for part in ("_analysis", "trace", "analysis", "compare", "plots")},
     "export": SHARED | {"rlscope.trace", "rlscope.analysis"},
     "callbacks": SHARED | {"rlscope.record", "rlscope.analysis", "rlscope._native", "rlscope._analysis"},
@@ -57,7 +63,14 @@ MAY_IMPORT = {
     | {"rlscope.record.config"},
     "cli": SHARED
     | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "monitor", "checks")}
-    | {"rlscope.compare", "rlscope.export", "rlscope.page", "rlscope.report", "rlscope._analysis.bytes_read"}
+    | {
+        "rlscope.bench",
+        "rlscope.compare",
+        "rlscope.export",
+        "rlscope.page",
+        "rlscope.report",
+        "rlscope._analysis.bytes_read",
+    }
     | {"rlscope.plots.drawing"},
     "notebook.py": SHARED
     | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "page", "report")},
@@ -79,6 +92,8 @@ STANDARD_LIBRARY_ONLY = (
     "build.py",
     "errors.py",
     "model.py",
+    "outputs.py",
+    "signals.py",
     "text.py",
     "version.py",
 )

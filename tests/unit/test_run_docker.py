@@ -4,6 +4,8 @@ import io
 import json
 import os
 import pwd
+import re
+import shutil
 import subprocess
 import sys
 from contextlib import suppress
@@ -16,6 +18,7 @@ from container.build import Steps, environment_hash, failure, why_build
 from container.compose import override, variables
 from container.engine import BASE_IMAGE_LABEL, ENVIRONMENT_LABEL, engine_errors, what_to_do
 from container.errors import UsageError
+from container.project import PROJECT, project_of
 from container.request import Request, port, variable, volume
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,9 +75,26 @@ def planned(*arguments: str, **environment: str) -> tuple[list[str], str, dict[s
 def test_a_dry_run_needs_no_docker(option: list[str], verbs: list[str]) -> None:
     commands, resolved, service = planned(*option)
     assert [next(word for word in line.split() if word in {*verbs}) for line in commands] == verbs
-    assert all(line.startswith("docker compose --project-name rlscope -f ") for line in commands)
+    assert all(line.startswith(f"docker compose --project-name {PROJECT} -f ") for line in commands)
     assert "${" not in resolved
     assert set(service) == {"build"}
+
+
+def test_each_checkout_and_user_has_a_project_of_its_own(tmp_path: Path) -> None:
+    """By the project's name Compose knows what to end."""
+    known = {project_of(path, uid) for path in (ROOT, tmp_path, Path("/é"), Path("/a b")) for uid in (0, 1, 1000)}
+    assert len(known) == 12 and all(re.fullmatch("[a-z0-9][a-z0-9_-]*", project) for project in known)
+    found = set()
+    for name in ("one", "other"):
+        for part in ("container", "dockerfiles", "requirements"):
+            shutil.copytree(ROOT / part, tmp_path / name / part)
+        shutil.copy(ROOT / "run_docker.py", tmp_path / name)
+        (tmp_path / f"link to {name}").symlink_to(name)
+        for folder in (tmp_path / name, tmp_path / f"link to {name}"):
+            command = [sys.executable, str(folder / "run_docker.py"), "--flavour", "cpu", "--dry-run", "--reload"]
+            plan = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+            found.add(tuple(set(re.findall(r"--project-name (\S+)", plan))))
+    assert found == {(project_of(tmp_path / name, os.getuid()),) for name in ("one", "other")}
 
 
 def test_a_dry_run_shows_every_option() -> None:
@@ -83,7 +103,7 @@ def test_a_dry_run_shows_every_option() -> None:
     index = "https://index.example"
     commands, resolved, service = planned(*options, *lists, "--run", "command", "--gpus", "x", TORCH_INDEX=index)
     assert " build --pull cuda" in commands[0]
-    assert commands[1].endswith(" --service-ports --name rlscope-run-PID cuda command --gpus x")
+    assert commands[1].endswith(f" --service-ports --name {PROJECT}-run-PID cuda command --gpus x")
     for text in ("BASE_IMAGE: mine:1", 'device_ids: ["0,1"]', f"wheels: {ROOT}", f"TORCH_INDEX: {index}"):
         assert text in resolved
     assert f'user: "{os.getuid()}:{os.getgid()}"' in resolved

@@ -189,6 +189,6 @@ def now_ns(trace: Trace) -> int:
 
 
 def _boot_id() -> bytes:
-    with suppress(OSError, ValueError):
-        return stored_boot_id(boot_id())
+    with suppress(ValueError):
+        return stored_boot_id(boot_id() or "")
     return b""

@@ -169,7 +169,8 @@ def machine() -> dict[str, Any]:
 
 
 def _first_value(path: str, key: str) -> str | None:
-    for line in Path(path).read_text().splitlines():
-        if line.startswith(key):
-            return line.split(":", 1)[1].strip()
-    return None
+    try:
+        lines = Path(path).read_text().splitlines()
+    except OSError:  # as in a sandbox without /proc
+        return None
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(key)), None)

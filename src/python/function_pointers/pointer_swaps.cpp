@@ -29,7 +29,7 @@ std::unordered_map<void*, void*>& originals() {
   return *originals;
 }
 
-// A range of addresses with one protection, from /proc/self/maps.
+// A range of addresses with one protection, from /proc/self/maps. Where /proc is not mounted none is known.
 struct Mapping {
   uintptr_t start, end;
   int protection;
@@ -55,6 +55,7 @@ std::vector<Mapping> read_mappings() {
 // Reading the mappings for each of two thousand pointers would take longer than everything else at start-up; using them
 // for longer would miss what was mapped since.
 constexpr uint64_t kMappingsValidNs = 10'000'000;
+constexpr int kUnknown = -1;
 
 int protection_of(void* address) {
   static auto* mappings = new std::vector<Mapping>;
@@ -67,7 +68,7 @@ int protection_of(void* address) {
   for (const Mapping& mapping : *mappings) {
     if (target >= mapping.start && target < mapping.end) return mapping.protection;
   }
-  return PROT_READ | PROT_WRITE;
+  return kUnknown;
 }
 
 // Whether that took no change of the page's protection.
@@ -75,6 +76,10 @@ bool write_pointer(void** where, void* value) {
   auto page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   void* page = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(where) & ~(page_bytes - 1));
   int protection = protection_of(where);
+  if (protection == kUnknown) {  // it holds data, which others may write as well: so the page stays writable
+    protection = PROT_READ | PROT_WRITE;
+    if (mprotect(page, page_bytes, protection) != 0) return false;
+  }
   bool is_writable = protection & PROT_WRITE;
   if (!is_writable && mprotect(page, page_bytes, protection | PROT_WRITE) != 0) return false;
   __atomic_store_n(where, value, __ATOMIC_RELEASE);

@@ -1,0 +1,1 @@
+"""This package runs commands repeatedly, and keeps what `rlscope compare` reads."""
