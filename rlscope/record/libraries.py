@@ -79,6 +79,8 @@ class Libraries:
         for boundary in boundaries:
             self._declarations.prepare(boundary)
         for hook in declared.get("HOOKS", ()):
-            if "cuda" in layers if isinstance(hook, ProfilerHook) else self._config.auto:
+            if isinstance(hook, ProfilerHook):
+                self._declarations.make_way(hook, has_cupti="cuda" in layers)
+            elif self._config.auto:
                 self._declarations.hook(hook)
         return boundaries

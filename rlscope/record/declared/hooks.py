@@ -11,7 +11,7 @@ from rlscope._native import Hooked, Inherited
 from rlscope.model import STAGES
 from rlscope.record.declared.blocks import follow_timer
 from rlscope.record.declared.decorator import scoped
-from rlscope.record.declared.kinds import FunctionHook, Held, MethodHook, Notice, TimerHook, WrapperHook
+from rlscope.record.declared.kinds import FunctionHook, Held, HookInModule, MethodHook, Notice, TimerHook, WrapperHook
 from rlscope.record.declared.subclasses import on_subclasses
 from rlscope.record.declared.tracing import noting
 from rlscope.record.replacements import Replacements
@@ -56,7 +56,7 @@ class Hooks(Replacements):
         self._made: dict[Callable[..., Any], MethodHook] = {}
         self._of_functions: dict[Callable[..., Any], FunctionHook] = {}
 
-    def apply(self, hook: FunctionHook | MethodHook | WrapperHook | TimerHook, module: types.ModuleType) -> None:
+    def apply(self, hook: HookInModule, module: types.ModuleType) -> None:
         """Put `hook` in place in an imported module. A name that the library no longer has is left out."""
         if isinstance(hook, WrapperHook):
             self.wrap(module, hook.path, hook.wrap)

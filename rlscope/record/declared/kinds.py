@@ -163,12 +163,16 @@ class ProfilerHook:
         modules: Modules in which the names are replaced, after their import.
         takes: Functions that begin with taking CUPTI.
         returns: Functions after which it is free.
+        prepares: A class and its method that prepares a recording, where its instances have results that keep bare
+            pointers to the names of code: what runs until a function of `returns` is called lives as long as they.
     """
 
     name: str
     modules: tuple[str, ...]
     takes: tuple[str, ...]
     returns: tuple[str, ...]
+    prepares: tuple[str, str] | None = None
 
 
-Hook: TypeAlias = FunctionHook | MethodHook | WrapperHook | TimerHook | ProfilerHook
+HookInModule: TypeAlias = FunctionHook | MethodHook | WrapperHook | TimerHook
+Hook: TypeAlias = HookInModule | ProfilerHook
