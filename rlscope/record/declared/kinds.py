@@ -17,11 +17,13 @@ class WrapperHook:
         module: The module in which it is replaced, after its import.
         path: The function's name, or the class's and the method's, or those of several objects, each inside the last.
         wrap: Makes the one from the other.
+        is_always: Whether it is put there also where no operations of libraries are wanted, for those that are named.
     """
 
     module: str
     path: tuple[str, ...]
     wrap: Callable[[Callable[..., Any]], Callable[..., Any]]
+    is_always: bool = False
 
 
 @dataclass(frozen=True)
