@@ -75,11 +75,11 @@ CARTPOLE := experiments/workloads/cartpole/libcartpole.so
 COMPILED := CMakeLists.txt pyproject.toml README.md LICENSE rlscope/version.py $(shell find src cmake -type f -not -name '*.pyc')
 SOURCES := $(COMPILED) $(shell find rlscope -type f -not -name '*.pyc' -not -name '*.so' -not -name built_from.json)
 
-.PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-others test-page test-pythons test-container test-scale fuzz artifacts bench guard docs archive coverage wheels sdist test-wheels test-notebook lint clean
+.PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-others test-page test-pythons test-container test-scale fuzz artifacts check-claims bench guard docs archive coverage wheels sdist test-wheels test-notebook lint clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 28
-	@echo "  BUDGET=quick|paper, OUTPUT=DIR (artifacts); RUNS=1000000 (fuzz); JOBS=2 (tests); SUITES=ci|all|NAME (test-others); PYTHONS="3.10 3.12" (test-pythons); WHEEL_PYTHONS="3.11 3.12" (wheels); TORCH_INDEX=ADDRESS, PYTHON=python3.11 (setup)"
+	@echo "  BUDGET=quick|paper, OUTPUT=DIR (artifacts, check-claims); RUNS=1000000 (fuzz); JOBS=2 (tests); SUITES=ci|all|NAME (test-others); PYTHONS="3.10 3.12" (test-pythons); WHEEL_PYTHONS="3.11 3.12" (wheels); TORCH_INDEX=ADDRESS, PYTHON=python3.11 (setup)"
 
 setup: $(ENVIRONMENT) ## make .venv with the locked packages
 
@@ -151,6 +151,9 @@ fuzz: setup ## give the trace reader RUNS damaged files; needs clang
 
 artifacts: build simulators install-experiments ## record every case study, draw its figures, judge its claims
 	$(BIN)/python scripts/artifacts.py --budget $(BUDGET) --output "$(OUTPUT)"
+
+check-claims: ## fail where a claim that a study in OUTPUT has judged differs, and held before or was published so
+	scripts/check_claims.sh "$(OUTPUT)"
 
 bench: $(BENCH_PACKAGE) ## compare costs with other profilers' (12 to 28 minutes); ONLY=name,… for some
 	$(BENCH_VENV)/bin/python -m benchmarks.run $(if $(ONLY),--only $(ONLY))

@@ -16,16 +16,16 @@ from experiments.harness.execute import Execution
 from experiments.harness.lock import locked
 from experiments.harness.matrix import BUDGETS
 from experiments.harness.provenance import provenance
-from experiments.verdicts.claims import DIFFERS, Verdict, write_claims
-from experiments.verdicts.kept_verdicts import broken_claims
+from experiments.verdicts.claims import Verdict, write_claims
+from experiments.verdicts.kept_verdicts import broken_claims, contradicted_claims
 from experiments.verdicts.study_page import ShownFigure
 from rlscope.errors import RLScopeError, UsageError
 
 ARTIFACTS = CHECKOUT / "output" / "artifacts"
 #: What a shell says of a command that Ctrl-C has ended.
 INTERRUPTED = 128 + signal.SIGINT
-#: Exit statuses of a study that has ended.
-MISSING, BROKEN = 3, 4
+#: The exit status of a study of which a run has failed, or could not be tried.
+MISSING = 3
 
 
 @dataclass(frozen=True)
@@ -110,8 +110,7 @@ def exit_status(run: Callable[[], Outcome | None], outputs: Sequence[Path] = ())
     """Run something that has these directories alone meanwhile; turn what comes out of it into an exit status.
 
     Returns:
-        0; 1 where the published schedule contradicts a claim; 2 on an error; 3 where something is missing; 4 where a
-        claim held with what is kept and differs now, which comes before 1 and 3; 130 where it was interrupted.
+        0, whatever claims say; 2 on an error; 3 where something is missing; 130 where it was interrupted.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -128,17 +127,13 @@ def exit_status(run: Callable[[], Outcome | None], outputs: Sequence[Path] = ())
         return INTERRUPTED
     if outcome is None:
         return 0
-    for sentence in [*outcome.missing, *outcome.broken]:
+    differing = [*outcome.broken, *contradicted_claims(outcome.verdicts)]
+    for sentence in [*outcome.missing, *differing]:
         print(f"rlscope: {sentence}", file=sys.stderr)
+    if differing:
+        print(f"rlscope: `make check-claims OUTPUT={outputs[0]}` is an error with that", file=sys.stderr)
     print(f"wrote {outputs[0] / 'index.html'}")
-    if outcome.broken:
-        return BROKEN
-    return MISSING if outcome.missing else int(any(is_contradicted(verdict) for verdict in outcome.verdicts))
-
-
-def is_contradicted(verdict: Verdict) -> bool:
-    """Return whether the published schedule, and not a calculation, says that a claim is not so."""
-    return verdict.verdict == DIFFERS and not verdict.provisional and not verdict.is_calculated
+    return MISSING if outcome.missing else 0
 
 
 def check_writable(directory: Path) -> None:

@@ -48,8 +48,8 @@ make artifacts
 
 The page is `output/artifacts/index.html`, with the verdicts of all studies. To check one claim, run
 `scripts/install_experiments` once, and then the command of the claim's study below. `--budget paper` records as much
-as the papers did. A study ends with status 0, with 1 where the published schedule contradicts a claim, with 3 where
-something could not be run, and with 4 where a claim held before and differs now.
+as the papers did. A study ends with status 0 where all of it ran, and with 3 where something could not be run. It says
+which claims differ that held before, or with as much run as published; with one, `make check-claims` is an error.
 
 A measurement comes with an interval. The verdict is `holds` or `differs` where the whole interval lies inside or
 outside of the range, and `undecided` where it reaches across the limit. A claim may appear several times: each row

@@ -59,7 +59,8 @@ def names_of_hook(hook: Hook) -> Iterator[tuple[str, str]]:
     elif isinstance(hook, WrapperHook | TimerHook):
         yield hook.module, ".".join((hook.module, *hook.path))
     else:
-        yield from ((module, f"{module}.{name}") for module in hook.modules for name in (*hook.takes, *hook.returns))
+        names = (*hook.takes, *hook.returns, *([".".join(hook.prepares)] if hook.prepares else []))
+        yield from ((module, f"{module}.{name}") for module in hook.modules for name in names)
 
 
 def declared(file: str) -> list[tuple[str, str]]:

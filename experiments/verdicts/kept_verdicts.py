@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.harness.provenance import remark_on
-from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, Verdict, judge_one, measured_text
+from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, Claim, Verdict, judge_one, measured_text
 from experiments.verdicts.statistics import Estimate
 from rlscope.errors import UsageError
 
@@ -75,6 +75,16 @@ def with_kept(verdicts: Sequence[Verdict], folder: Path, others: Sequence[Verdic
     return stay + found
 
 
+def contradicted_claims(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return a sentence for each claim that differs where as much was run as was published; calculations are none."""
+    return [
+        f"{each.claim.id} ({each.subject}) differs, with as much run as published: {each.claim.statement}. It holds if "
+        f"{each.claim.metric} is {each.claim.condition}: {measured_text(each.measured)} now"
+        for each in verdicts
+        if each.verdict == DIFFERS and not each.provisional and not each.is_calculated
+    ]
+
+
 def key_of(verdict: Verdict) -> Key:
     """Return what makes two verdicts be about the same."""
     return verdict.claim.id, verdict.claim.metric, verdict.claim.hardware, verdict.subject
@@ -106,6 +116,22 @@ def kept_measurements(path: Path, on_gpu: bool) -> Iterator[tuple[Key, Estimate]
             if entry["measured"] and (is_alike or claim["hardware"] == "gpu"):
                 key = (claim["id"], claim["metric"], claim["hardware"], entry["subject"])
                 yield key, Estimate(**entry["measured"])
+    except (TypeError, KeyError) as error:
+        raise damaged(path, error) from error
+
+
+def verdicts_in(contents: Mapping[str, Any], path: Path) -> list[Verdict]:
+    """Return the verdicts of a claims.json with these contents.
+
+    Raises:
+        UsageError: It is damaged.
+    """
+    try:
+        return [
+            Verdict(**entry | {"claim": Claim(**entry["claim"]), "measured": measured and Estimate(**measured)})
+            for entry in [*contents["claims"], *contents["calculated"]]
+            for measured in [entry["measured"]]
+        ]
     except (TypeError, KeyError) as error:
         raise damaged(path, error) from error
 

@@ -56,5 +56,6 @@ HOOKS: tuple[Hook, ...] = (
         modules=("torch.autograd.profiler",),
         takes=("_prepare_profiler",),
         returns=("_run_on_profiler_stop",),
+        prepares=("profile", "_prepare_trace"),
     ),
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlscope.record.config import RecordConfig
 from rlscope.record.declared.apply import Declarations
-from rlscope.record.declared.kinds import Boundary, ProfilerHook
+from rlscope.record.declared.kinds import Boundary, ProfilerHook, WrapperHook
 from rlscope.record.import_hooks import ImportHooks
 from rlscope.record.undeclared.named_operations import NamedOperations
 
@@ -79,6 +79,8 @@ class Libraries:
         for boundary in boundaries:
             self._declarations.prepare(boundary)
         for hook in declared.get("HOOKS", ()):
-            if "cuda" in layers if isinstance(hook, ProfilerHook) else self._config.auto:
+            if isinstance(hook, ProfilerHook):
+                self._declarations.make_way(hook, has_cupti="cuda" in layers)
+            elif self._config.auto or (isinstance(hook, WrapperHook) and hook.is_always):
                 self._declarations.hook(hook)
         return boundaries

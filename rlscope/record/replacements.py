@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from rlscope import _native
+
 TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +46,8 @@ class Replacements:
     def restore(self) -> None:
         """Put everything back, unless somebody else has replaced it since."""
         for target, name, original, replacement in reversed(self._replaced):
-            if vars(target).get(name) is not replacement:
+            names = _native.names_of(target) if isinstance(target, type) else vars(target)
+            if names.get(name) is not replacement:
                 continue
             if original is None:
                 delattr(target, name)

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "built_classes.h"
+#include "class_names.h"
 #include "collective_calls.h"
 #include "collector.h"
 #include "compiled_calls.h"
@@ -189,7 +190,7 @@ PyMODINIT_FUNC PyInit__native() {
                  PyModule_AddIntConstant(module, "WAIT", static_cast<long>(rlscope::Category::kWait)) != 0 ||
                  PyModule_AddIntConstant(module, "END_STOPPED", static_cast<long>(rlscope::EndReason::kStopped)) != 0 ||
                  PyModule_AddIntConstant(module, "END_LIMIT", static_cast<long>(rlscope::EndReason::kLimit)) != 0 ||
-                 !rlscope::add_built_classes(module) || !rlscope::add_hooked(module) ||
+                 !rlscope::add_built_classes(module) || !rlscope::add_class_names(module) || !rlscope::add_hooked(module) ||
                  !rlscope::add_ended_processes(module) || !rlscope::add_noticed_requests(module) || !rlscope::add_stack_sampler(module))) {
     Py_CLEAR(module);
   }

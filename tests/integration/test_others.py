@@ -22,6 +22,15 @@ TRAINING = """
 import os, torch
 torch.save({{"same": torch.ones(3), "weights": torch.tensor({value})}}, "model.pt")
 """
+PROGRAM = """
+import os
+def step(): pass
+def seen(): pass
+for _ in range(2 + ({condition})): step()
+seen()
+print("same")
+print("{{}}".format({condition}))
+"""
 IS_RECORDED = '"RLSCOPE_TRACE" in os.environ'
 
 
@@ -31,9 +40,14 @@ def run_driver(folder: Path, condition: str, value: str) -> "subprocess.Complete
     table = folder / "suites.toml"
     table.write_text(
         f"[suites.tests]\nenvironment = '{sys.prefix}'\npytest = ['{folder}/test_known.py']\nci = true\n"
-        f"[suites.training]\nenvironment = '{sys.prefix}'\nscript = ['{folder}/train.py']\nsaved = '*.pt'\nci = true\n"
+        f"[suites.training]\nenvironment = '{sys.prefix}'\nscript = ['{folder}/train.py']\n"
+        "saved = ['*.pt']\nci = true\n"
     )
-    command = [sys.executable, str(DRIVER), "--table", str(table), "--archives", str(folder / "archives")]
+    return compared(table)
+
+
+def compared(table: Path) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, str(DRIVER), "--table", str(table), "--archives", str(table.with_name("archives"))]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=250)
 
 
@@ -42,7 +56,7 @@ def test_what_recording_changes_is_named(tmp_path: Path) -> None:
     finished = run_driver(tmp_path, f"not {IS_RECORDED}", f"float({IS_RECORDED})")
     assert finished.returncode == 1
     assert "test_known.test_fails_recorded: passed plain, failure recorded" in finished.stdout
-    assert "differs: training: file 0 .weights: " in finished.stdout
+    assert "differs: training: *.pt 0 .weights: " in finished.stdout
     assert "test_same" not in finished.stdout and ".same" not in finished.stdout
     assert "tests: expected the same with recording, found 1 that differ" in finished.stdout
 
@@ -60,4 +74,21 @@ def test_what_differs_between_plain_runs_is_flaky(tmp_path: Path) -> None:
 def test_a_suite_that_cannot_run_is_no_evidence(tmp_path: Path) -> None:
     finished = run_driver(tmp_path, "True", "no_such_name")
     assert finished.returncode == 1
-    assert "training: expected outcomes, found none" in finished.stdout
+    assert "training: expected outcomes of *.pt, found none" in finished.stdout
+
+
+@pytest.mark.parametrize("condition", [IS_RECORDED, "False"])
+def test_what_a_program_prints_under_a_tool_and_how_often_its_functions_ran_is_compared(
+    condition: str, tmp_path: Path
+) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM.format(condition=condition))
+    table = tmp_path / "suites.toml"
+    table.write_text(
+        f"[suites.known]\nenvironment = '{sys.prefix}'\nprogram = 'program.py'\nci = true\n"
+        "script = ['-m', 'cProfile', '-o', 'saved/calls.prof', 'program.py']\nsaved = ['saved/calls.prof']\n"
+    )
+    finished = compared(table)
+    differing = [line.split(": ")[2] for line in finished.stdout.splitlines() if line.startswith("differs: ")]
+    is_equal = condition == "False"
+    assert differing == ([] if is_equal else ["line 2", "saved/calls.prof 0 step in line 3"])
+    assert finished.returncode == (0 if is_equal else 1)

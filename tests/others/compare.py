@@ -28,8 +28,9 @@ class Compared:
     @property
     def complaint(self) -> str:
         """Why this is no evidence that recording breaks nothing; empty if it is."""
-        if not any(name != EXIT_STATUS for name in self.plain.outcomes):
-            return f"expected outcomes, found none: {self.plain.log} shows why"
+        for expected in self.suite.saved or ("",):
+            if not any(name.startswith(expected) for name in self.plain.outcomes if name != EXIT_STATUS):
+                return f"expected outcomes{expected and f' of {expected}'}, found none: {self.plain.log} shows why"
         if not self.recorded.processes:
             return f"expected a recorded process, found none: {self.recorded.log} shows why"
         if self.different:
@@ -73,9 +74,12 @@ def compare(suite: Suite, run: Callable[[bool], Run]) -> Compared:
 
 
 def summary(outcomes: Outcomes) -> str:
-    """How many of each outcome there are, as "3 passed, 1 skipped"; of digests, that there are so many."""
-    kinds = Counter(
-        "saved" if len(outcome) == 64 else outcome for name, outcome in outcomes.items() if name != EXIT_STATUS
-    )
+    """How many of each outcome there are, as "3 passed, 1 skipped"; of digests and lines, that there are so many."""
+    kinds = Counter(kind_of(name, outcome) for name, outcome in outcomes.items() if name != EXIT_STATUS)
     counts = [f"{count} {kind}" for kind, count in sorted(kinds.items())]
     return ", ".join([*counts, f"exit {outcomes[EXIT_STATUS]}"])
+
+
+def kind_of(name: str, outcome: str) -> str:
+    """What an outcome is counted as."""
+    return "printed" if name.startswith("line ") else "saved" if len(outcome) == 64 else outcome

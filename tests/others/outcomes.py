@@ -29,9 +29,14 @@ def outcomes_of(suite: Suite, folder: Path, report: Path, status: int) -> Outcom
     found = {EXIT_STATUS: str(status)}
     if suite.kind != "script":
         return found | (tests_of(report) if report.exists() else {})
-    command = [str(suite.python), str(DIGESTS), str(folder), suite.saved]
+    command = [str(suite.python), str(DIGESTS), str(folder), *suite.saved]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return found | dict(line.rsplit("\t", 1) for line in printed.splitlines())
+
+
+def printed_lines(printed: Path) -> Outcomes:
+    """Each line that a program has printed, by its number."""
+    return {f"line {number}": line for number, line in enumerate(printed.read_text().splitlines(), start=1)}
 
 
 def tests_of(report: Path) -> Outcomes:

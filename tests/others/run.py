@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from outcomes import Outcomes, outcomes_of
+from outcomes import Outcomes, outcomes_of, printed_lines
 from sources import unpack
 from suites import Suite
 
@@ -45,32 +45,37 @@ def run(suite: Suite, archive: Path | None, recorded: bool, work: Path) -> Run:
     """
     folder = Path(tempfile.mkdtemp(prefix=f"{suite.name}-{'recorded' if recorded else 'plain'}-", dir=work))
     place, trace, report, log = (folder / name for name in ("work", "trace", "report.xml", "log.txt"))
+    printed = folder / "printed.txt" if suite.program else log
     place.mkdir()
     if archive:
         unpack(archive, place)
+    if suite.program:
+        shutil.copy(suite.program, place)
+        (place / "saved").mkdir()
     command = suite.command(report)
     if recorded:
         command = [str(suite.python), "-m", "rlscope", "record", "-o", str(trace), "--", *command]
     before = time.monotonic()
-    status = status_of(command, place, log)
+    status = status_of(command, place, printed, log)
     seconds = time.monotonic() - before
-    found = Run(outcomes_of(suite, place, report, status), seconds, len(list(trace.glob("*.rlscope"))), log)
+    outcomes = outcomes_of(suite, place, report, status) | (printed_lines(printed) if suite.program else {})
+    found = Run(outcomes, seconds, len(list(trace.glob("*.rlscope"))), log)
     shutil.rmtree(place, ignore_errors=True)
     shutil.rmtree(trace, ignore_errors=True)
     return found
 
 
-def status_of(command: list[str], place: Path, log: Path) -> int:
-    """Runs a command to its end, or ends it with all that it has started."""
+def status_of(command: list[str], place: Path, printed: Path, log: Path) -> int:
+    """Runs a command to its end, or ends it with all that it has started; `log` is what it writes to stderr."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("RLSCOPE_", "PYTHON"))}
-    with log.open("w") as output:
+    with log.open("a") as errors, printed.open("a") as output:
         process = subprocess.Popen(
             command,
             cwd=place,
             env=clean | VARIABLES,
             stdin=subprocess.DEVNULL,
             stdout=output,
-            stderr=subprocess.STDOUT,
+            stderr=errors,
             start_new_session=True,
         )
         try:

@@ -29,7 +29,8 @@ class Suite:
         source: what is unpacked into its working directory; None if everything is installed already.
         kind: "pytest", "cpython" or "script".
         words: files or names of tests, or the script with its arguments.
-        saved: pattern of the files that a script leaves.
+        saved: patterns of the files that a script leaves.
+        program: what is copied into its working directory, and prints the same in each run; None where nothing is.
         ci: whether it is of the small part that is meant for CI.
     """
 
@@ -38,7 +39,8 @@ class Suite:
     source: Source | None
     kind: str
     words: tuple[str, ...]
-    saved: str
+    saved: tuple[str, ...]
+    program: Path | None
     ci: bool
 
     def command(self, report: Path) -> list[str]:
@@ -60,10 +62,10 @@ def read_suites(table: Path = TABLE, environments: Path = ENVIRONMENTS) -> list[
     """
     read = tomllib.loads(table.read_text())
     sources = {name: Source(name, **source) for name, source in read.get("sources", {}).items()}
-    return [_suite(name, entry, sources, environments) for name, entry in read["suites"].items()]
+    return [_suite(name, entry, sources, environments, table.parent) for name, entry in read["suites"].items()]
 
 
-def _suite(name: str, entry: dict[str, Any], sources: dict[str, Source], environments: Path) -> Suite:
+def _suite(name: str, entry: dict[str, Any], sources: dict[str, Source], environments: Path, folder: Path) -> Suite:
     (kind,) = {"pytest", "cpython", "script"} & entry.keys()
     return Suite(
         name=name,
@@ -71,6 +73,7 @@ def _suite(name: str, entry: dict[str, Any], sources: dict[str, Source], environ
         source=sources[entry["source"]] if "source" in entry else None,
         kind=kind,
         words=tuple(entry[kind]),
-        saved=entry.get("saved", ""),
+        saved=tuple(entry.get("saved", ())),
+        program=folder / entry["program"] if "program" in entry else None,
         ci=entry.get("ci", False),
     )

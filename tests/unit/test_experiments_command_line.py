@@ -12,6 +12,7 @@ from experiments import CHECKOUT
 from experiments.command_line import Outcome, command_line, exit_status
 from experiments.harness.case_study import CaseStudy
 from experiments.harness.lock import LOCK, locked
+from rlscope.errors import UsageError
 
 FOLDER = CHECKOUT / "experiments" / "algorithm_choice"
 
@@ -76,6 +77,20 @@ def test_repetitions_are_a_number(number: str, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("sys.argv", ["study", "--repetitions", number])
     with pytest.raises(SystemExit, match="2"):
         command_line(None, FOLDER, runs_nothing)
+
+
+def test_a_study_that_cannot_run_ends_in_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(study: CaseStudy) -> Outcome:
+        raise errors.pop()
+
+    errors: list[Exception] = [RuntimeError("a crash"), UsageError("expected a simulator, found none")]
+    monkeypatch.setattr("sys.argv", ["study", "--output", str(tmp_path)])
+    assert command_line(None, FOLDER, run) == 2
+    assert capsys.readouterr().err == "rlscope: error: expected a simulator, found none\n"
+    with pytest.raises(RuntimeError, match="a crash"):
+        command_line(None, FOLDER, run)
 
 
 def test_an_interruption_says_how_to_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

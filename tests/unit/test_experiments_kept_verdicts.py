@@ -14,6 +14,7 @@ from experiments.data_collection import run as data_collection
 from experiments.data_collection.measurements import load
 from experiments.harness.case_study import CaseStudy
 from experiments.harness.provenance import Provenance
+from experiments.verdicts import checks
 from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, Claim, Verdict, judge, load_claims, write_claims
 from experiments.verdicts.kept_verdicts import MEASURED, broken_claims, with_kept
 from experiments.verdicts.other_machines import verdicts_of
@@ -127,37 +128,67 @@ def study_in(directory: Path) -> Path:
 
 
 @pytest.mark.parametrize("budget", ["smoke", "quick", "paper"])
-def test_a_broken_claim_ends_a_study_with_4_at_every_budget(
+def test_a_broken_claim_is_said_by_a_study_and_found_by_a_check_at_every_budget(
     budget: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = study_in(tmp_path)
+    folder = study_in(tmp_path / "experiments")
     keep(folder, HELD)
+    output = tmp_path / "output"
+    monkeypatch.setattr(checks, "CHECKOUT", tmp_path)
+    monkeypatch.setattr("sys.argv", ["study", "--budget", budget, "--output", str(output)])
 
-    def run(study: CaseStudy) -> Outcome:
-        return Outcome(verdicts_on(DIFFERED, provisional=study.is_provisional), ["SAC is left out"], [])
+    def status(now: Estimate, missing: Sequence[str] = ()) -> int:
+        def run(study: CaseStudy) -> Outcome:
+            return Outcome(verdicts_on(now, provisional=study.is_provisional), missing, [])
 
-    monkeypatch.setattr("sys.argv", ["study", "--budget", budget, "--output", str(tmp_path / "output")])
-    assert command_line(None, folder, run) == 4
+        return command_line(None, folder, run)
+
+    assert status(DIFFERED, ["SAC is left out"]) == 3
     said = capsys.readouterr().err
     assert "rlscope: SAC is left out\nrlscope: A-13 (walker) is broken" in said
+    assert f"make check-claims OUTPUT={output}" in said
+    assert status(DIFFERED) == 0
+    broken, *contradicted = checks.differences(output)
+    assert f"rlscope: {broken}" in said
+    assert len(contradicted) == (budget == "paper")
+    assert status(HELD) == 0
+    assert checks.differences(output) == []
 
 
 @pytest.mark.parametrize(
-    ("estimate", "provisional", "missing", "status"),
+    ("estimate", "provisional", "missing", "status", "differing"),
     [
-        (DIFFERED, False, [], 1),
-        (DIFFERED, True, [], 0),
-        (DIFFERED, False, ["SAC is left out"], 3),
-        (ACROSS, False, [], 0),
-        (TOO_FEW, False, [], 0),
-        (exact(1.0), False, [], 0),
+        (DIFFERED, False, [], 0, 1),
+        (DIFFERED, True, [], 0, 0),
+        (DIFFERED, False, ["SAC is left out"], 3, 1),
+        (ACROSS, False, [], 0, 0),
+        (TOO_FEW, False, [], 0, 0),
+        (exact(1.0), False, [], 0, 0),
     ],
 )
-def test_without_a_broken_claim_the_statuses_are_as_they_were(
-    estimate: Estimate, provisional: bool, missing: list[str], status: int, tmp_path: Path
+def test_a_study_that_ran_ends_well_whatever_its_claims_say(
+    estimate: Estimate,
+    provisional: bool,
+    missing: list[str],
+    status: int,
+    differing: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     outcome = Outcome(verdicts_on(estimate, provisional=provisional), missing, [])
     assert exit_status(lambda: outcome, [tmp_path]) == status
+    assert capsys.readouterr().err.count("A-13 (walker) differs") == differing
+    write_claims(outcome.verdicts, Provenance("", "", "paper", {"one": 3, "another": 3}, [CPU], {}, []), tmp_path)
+    assert len(checks.differences(tmp_path)) == differing
+
+
+def test_a_check_of_nothing_or_of_something_damaged_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"expected the claims\.json of a study in"):
+        checks.differences(tmp_path)
+    for contents in ("", "{}", '{"claims": [{}], "calculated": []}', '{"claims": [], "calculated": []}'):
+        (tmp_path / "claims.json").write_text(contents)
+        with pytest.raises(UsageError, match="Restore the file, or remove it"):
+            checks.differences(tmp_path)
 
 
 ON_GPU = dataclasses.replace(CLAIM, hardware="gpu")

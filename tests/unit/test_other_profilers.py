@@ -1,7 +1,9 @@
 """Profilers that a program uses on itself get CUPTI before they take it, and we get it back once they have stopped."""
 
+import gc
 import sys
 import types
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +14,7 @@ import torch
 from rlscope import _native
 from rlscope.libraries import jax as jax_library
 from rlscope.libraries import torch as torch_library
+from rlscope.record.declared.code_lifetime import CodeLifetime
 from rlscope.record.declared.cupti_lending import CuptiLending
 from rlscope.record.declared.kinds import ProfilerHook
 from rlscope.record.replacements import Replacements
@@ -116,6 +119,29 @@ def test_everything_is_put_back(followed_torch: list[str], replacements: Replace
     replacements.restore()
     assert vars(TORCH)["_prepare_profiler"] is replaced.__wrapped__
     assert vars(TORCH)["_run_on_profiler_stop"].__module__ == "torch.autograd.profiler"
+
+
+def test_code_lives_as_long_as_results_that_point_to_its_names(replacements: Replacements) -> None:
+    CodeLifetime(replacements).follow(TORCH, OF_TORCH)
+    first, second = profiled_code(), profiled_code()
+    assert [code() is not None for _, *codes in (first, second) for code in codes] == [True, False] * 2
+    first[0] = None
+    gc.collect()  # they hold themselves
+    assert first[1]() is None
+    assert second[1]() is not None
+
+
+def profiled_code() -> list[Any]:
+    """Results of a profiler, and two weak references: to code that ran meanwhile, and to code that ran afterwards."""
+    with torch.autograd.profiler.profile() as results:
+        code = executed()
+    return [results, code, executed()]
+
+
+def executed() -> "weakref.ref[types.CodeType]":
+    code = compile("1", "text", "exec")
+    exec(code)
+    return weakref.ref(code)
 
 
 def test_a_version_without_the_end_is_left_alone(calls: list[str], lending: CuptiLending) -> None:

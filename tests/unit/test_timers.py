@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import pickle
 import sys
 import types
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -125,6 +126,7 @@ def test_what_is_returned_is_like_the_original(recorded: Callable[[], dict[str, 
     assert isinstance(made, contextlib.AbstractContextManager)
     assert isinstance(shared(1, name="training"), contextlib.nullcontext)
     assert shared(1, name="training").enter_result == "shared"
+    assert type(pickle.loads(pickle.dumps(shared(1, name="training")))) is contextlib.nullcontext
     assert wrong("generation") == "generation"
     assert (timer.__name__, timer.__wrapped__.__module__) == ("timer", __name__)  # type: ignore[attr-defined]
     with pytest.raises(TypeError):

@@ -7,10 +7,11 @@ from typing import Any
 from rlscope import _native
 from rlscope.model import Category
 from rlscope.record.declared.callbacks import mark_callback, mark_given_callbacks, mark_registered
+from rlscope.record.declared.code_lifetime import CodeLifetime
 from rlscope.record.declared.containers import intercept_container, is_native
 from rlscope.record.declared.cupti_lending import CuptiLending
 from rlscope.record.declared.hooks import Hooks
-from rlscope.record.declared.kinds import Boundary, Hook, ProfilerHook
+from rlscope.record.declared.kinds import Boundary, HookInModule, ProfilerHook
 from rlscope.record.declared.subclasses import on_subclasses
 from rlscope.record.import_hooks import ImportHooks
 from rlscope.record.native_names import intercept_named, resolve, unwrapped
@@ -23,6 +24,7 @@ class Declarations:
         self._imports = imports
         self.hooks = Hooks()
         self._lending = CuptiLending(self.hooks)
+        self._lifetime = CodeLifetime(self.hooks)
 
     def intercept(self, boundary: Boundary) -> None:
         """Execute the first half of the fields, by which crossings are recorded, once the library is imported."""
@@ -42,13 +44,16 @@ class Declarations:
         for module, *path in boundary.callback_takers:
             self._after_import(module, mark_given_callbacks, tuple(path))
 
-    def hook(self, hook: Hook) -> None:
+    def hook(self, hook: HookInModule) -> None:
         """Execute a hook once its module is imported."""
-        if isinstance(hook, ProfilerHook):
-            for module in hook.modules:
-                self._imports.after_import(module, functools.partial(self._lending.lend, hook=hook))
-        else:
-            self._imports.after_import(hook.module, functools.partial(self.hooks.apply, hook))
+        self._imports.after_import(hook.module, functools.partial(self.hooks.apply, hook))
+
+    def make_way(self, profiler: ProfilerHook, has_cupti: bool) -> None:
+        """Let another profiler run as it would alone once its modules are imported: with CUPTI, where we have that."""
+        for module in profiler.modules:
+            if has_cupti:
+                self._imports.after_import(module, functools.partial(self._lending.lend, hook=profiler))
+            self._imports.after_import(module, functools.partial(self._lifetime.follow, hook=profiler))
 
     def _after_import(self, module: str, execute: Callable[..., None], *arguments: Any) -> None:
         self._imports.after_import(module, functools.partial(execute, self.hooks, *arguments))

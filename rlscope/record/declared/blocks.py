@@ -13,6 +13,7 @@ from typing import Any
 from rlscope import _native
 from rlscope.record.declared import tracing
 from rlscope.record.declared.decorator import scoped
+from rlscope.record.declared.originals import in_place_of, wraps
 from rlscope.record.declared.subclasses import on_subclasses
 from rlscope.record.replacements import Replacements
 
@@ -45,6 +46,9 @@ class Block:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: D102 (it is the other's)
         return _decorated(self._block(*args, **kwargs), self._scopes)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self._block.__reduce_ex__(protocol)
 
     def __enter__(self) -> Any:
         entered = type(self._block).__enter__(self._block)
@@ -98,7 +102,7 @@ def can_be_timed(made: Any) -> bool:
 
 
 def _timed(function: Function, scopes: Mapping[str, Scopes], notice: Notice | None) -> Function:
-    @functools.wraps(function)
+    @wraps(function)
     def timing(*args: Any, **kwargs: Any) -> Any:
         made = function(*args, **kwargs)
         of_name = None if tracing.is_compiling() else scopes.get(_name_in(args, kwargs))
@@ -107,7 +111,7 @@ def _timed(function: Function, scopes: Mapping[str, Scopes], notice: Notice | No
         if notice is not None:
             notice(made)
         if isinstance(made, FunctionType):
-            return functools.wraps(made)(lambda *args, **kwargs: _decorated(made(*args, **kwargs), of_name))
+            return wraps(made)(lambda *args, **kwargs: _decorated(made(*args, **kwargs), of_name))
         return Block(made, of_name) if can_be_timed(made) else made
 
     return timing
@@ -117,7 +121,7 @@ def _follow_class(owner: type, scopes: Mapping[str, Scopes], replacements: Repla
     named: dict[int, Scopes] = {}  # by the object's id; one that is made later in its place takes it, or clears it
 
     def naming(make: Function) -> Function:
-        @functools.wraps(make)
+        @wraps(make)
         def making(self: Any, *args: Any, **kwargs: Any) -> None:
             make(self, *args, **kwargs)
             of_name = scopes.get(_name_in(args, kwargs))
@@ -169,7 +173,7 @@ def _name_in(args: Iterable[Any], kwargs: Mapping[str, Any]) -> str:
 
 
 def _decorated(function: Any, scopes: Scopes) -> Any:
-    return scoped(function, *scopes) if callable(function) else function
+    return in_place_of(function, scoped(function, *scopes)) if callable(function) else function
 
 
 def _enter(scopes: Scopes) -> None:

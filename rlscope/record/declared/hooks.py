@@ -11,7 +11,8 @@ from rlscope._native import Hooked, Inherited
 from rlscope.model import STAGES
 from rlscope.record.declared.blocks import follow_timer
 from rlscope.record.declared.decorator import scoped
-from rlscope.record.declared.kinds import FunctionHook, Held, MethodHook, Notice, TimerHook, WrapperHook
+from rlscope.record.declared.kinds import FunctionHook, Held, HookInModule, MethodHook, Notice, TimerHook, WrapperHook
+from rlscope.record.declared.originals import in_place_of
 from rlscope.record.declared.subclasses import on_subclasses
 from rlscope.record.declared.tracing import noting
 from rlscope.record.replacements import Replacements
@@ -33,8 +34,8 @@ def in_operations(function: Callable[..., Any], hook: FunctionHook | MethodHook,
     if hook.phase:
         scopes = (_native.phase(hook.phase), *scopes)
     if _runs_in_steps(function):
-        return scoped(function, *scopes)
-    recorded = Hooked(function, scopes, *notices)
+        return in_place_of(function, scoped(function, *scopes))
+    recorded = in_place_of(function, Hooked(function, scopes, *notices))
     return noting(function, recorded, hook.operations) if hook.is_traced else recorded
 
 
@@ -56,7 +57,7 @@ class Hooks(Replacements):
         self._made: dict[Callable[..., Any], MethodHook] = {}
         self._of_functions: dict[Callable[..., Any], FunctionHook] = {}
 
-    def apply(self, hook: FunctionHook | MethodHook | WrapperHook | TimerHook, module: types.ModuleType) -> None:
+    def apply(self, hook: HookInModule, module: types.ModuleType) -> None:
         """Put `hook` in place in an imported module. A name that the library no longer has is left out."""
         if isinstance(hook, WrapperHook):
             self.wrap(module, hook.path, hook.wrap)
@@ -111,10 +112,10 @@ class Hooks(Replacements):
             follow_timer(timer, owner, hook.path[-1], timer_scopes(hook), self)
 
     def _hook_method(self, cls: type, owner: type, hook: MethodHook) -> None:
-        holder = next((base for base in cls.__mro__ if hook.name in vars(base)), None)
+        holder = next((base for base in cls.__mro__ if hook.name in _native.names_of(base)), None)
         if holder is None:
             return
-        method = vars(holder)[hook.name]
+        method = _native.names_of(holder)[hook.name]
         wrapper = self._wrapper(hook, method)
         if wrapper is method:
             return

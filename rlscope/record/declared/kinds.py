@@ -17,11 +17,13 @@ class WrapperHook:
         module: The module in which it is replaced, after its import.
         path: The function's name, or the class's and the method's, or those of several objects, each inside the last.
         wrap: Makes the one from the other.
+        is_always: Whether it is put there also where no operations of libraries are wanted, for those that are named.
     """
 
     module: str
     path: tuple[str, ...]
     wrap: Callable[[Callable[..., Any]], Callable[..., Any]]
+    is_always: bool = False
 
 
 @dataclass(frozen=True)
@@ -163,12 +165,16 @@ class ProfilerHook:
         modules: Modules in which the names are replaced, after their import.
         takes: Functions that begin with taking CUPTI.
         returns: Functions after which it is free.
+        prepares: A class and its method that prepares a recording, where its instances have results that keep bare
+            pointers to the names of code: what runs until a function of `returns` is called lives as long as they.
     """
 
     name: str
     modules: tuple[str, ...]
     takes: tuple[str, ...]
     returns: tuple[str, ...]
+    prepares: tuple[str, str] | None = None
 
 
-Hook: TypeAlias = FunctionHook | MethodHook | WrapperHook | TimerHook | ProfilerHook
+HookInModule: TypeAlias = FunctionHook | MethodHook | WrapperHook | TimerHook
+Hook: TypeAlias = HookInModule | ProfilerHook

@@ -5,7 +5,6 @@ done; they note what they would have opened, and each later call of the compiled
 """
 
 import contextlib
-import functools
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from rlscope.model import STAGES
+from rlscope.record.declared.originals import wraps
 
 Operations = tuple[str, ...]
 
@@ -71,7 +71,7 @@ def noting(original: Callable[..., Any], recorded: Callable[..., Any], operation
     PyTorch's compiler reads it as `original`: it stays one graph.
     """
 
-    @functools.wraps(original)
+    @wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
         if is_compiling():
             return original(*args, **kwargs)

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 
+#include "class_names.h"
 #include "method_definitions.h"
 #include "scope.h"
 
@@ -188,8 +189,8 @@ PyType_Spec spec = {"rlscope._native.Hooked", sizeof(Hooked), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
                     slots};
 
-// In a class that inherits a method from one that is not hooked. Which one that is, is found out at each access: it
-// depends on the class of the instance, and somebody may replace it.
+// In a class that inherits a method from one that is not hooked; the class's `__dict__` does not show it. Which one that
+// is, is found out at each access: it depends on the class of the instance, and somebody may replace it.
 struct Inherited {
   PyObject_HEAD
   PyObject* owner;     // the class in which this stands
@@ -200,15 +201,9 @@ struct Inherited {
   unsigned int version;  // of the type for which it was found; 0 if nobody counts that type's versions
 };
 
-Inherited* as_inherited(PyObject* object) { return reinterpret_cast<Inherited*>(object); }
+PyTypeObject* inherited_type;
 
-PyObject* dict_of(PyTypeObject* type) {
-#if PY_VERSION_HEX < 0x030C0000
-  return Py_NewRef(type->tp_dict);
-#else
-  return PyType_GetDict(type);
-#endif
-}
+Inherited* as_inherited(PyObject* object) { return reinterpret_cast<Inherited*>(object); }
 
 // A borrowed reference to what the classes behind the owner have under the name; null without an exception if nothing.
 PyObject* next_in_order(Inherited* inherited, PyTypeObject* type) {
@@ -294,6 +289,7 @@ int traverse_inherited(PyObject* self, visitproc visit, void* arg) {
 int clear_inherited(PyObject* self) {
   Inherited* inherited = as_inherited(self);
   inherited->version = 0;
+  if (inherited->owner) show_names(reinterpret_cast<PyTypeObject*>(inherited->owner));
   Py_CLEAR(inherited->owner);
   Py_CLEAR(inherited->wrap);
   Py_CLEAR(inherited->method);
@@ -319,21 +315,9 @@ PyObject* make_inherited(PyTypeObject* type, PyObject* args, PyObject*) {
   inherited->owner = Py_NewRef(owner);
   inherited->name = Py_NewRef(name);
   inherited->wrap = Py_NewRef(wrap);
+  hide_names(reinterpret_cast<PyTypeObject*>(owner), inherited_type);
   return self;
 }
-
-// In another process the class has the method of its own, which is told of there.
-PyObject* reduce_inherited(PyObject* self, PyObject*) {
-  PyObject* module = PyImport_ImportModule("builtins");
-  PyObject* get = module ? PyObject_GetAttrString(module, "getattr") : nullptr;
-  Py_XDECREF(module);
-  return get ? Py_BuildValue("N(OO)", get, as_inherited(self)->owner, as_inherited(self)->name) : nullptr;
-}
-
-PyMethodDef inherited_methods[] = {
-    {"__reduce__", reduce_inherited, METH_NOARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr},
-};
 
 PyGetSetDef inherited_attributes[] = {
     {"__isabstractmethod__", is_abstract, nullptr, nullptr, nullptr},
@@ -346,7 +330,6 @@ PyType_Slot inherited_slots[] = {
     {Py_tp_traverse, reinterpret_cast<void*>(traverse_inherited)},
     {Py_tp_clear, reinterpret_cast<void*>(clear_inherited)},
     {Py_tp_descr_get, reinterpret_cast<void*>(bind_inherited)},
-    {Py_tp_methods, inherited_methods},
     {Py_tp_getset, inherited_attributes},
     {Py_tp_doc, const_cast<char*>("Inherited(owner, name, wrap)\n--\n\nThe method `name` that the class `owner` inherits, of which "
                                   "instances get wrap(method).")},
@@ -417,7 +400,7 @@ void set_entry(PyObject* hooked, vectorcallfunc entry) { as_hooked(hooked)->vect
 
 bool add_hooked(PyObject* module) {
   hooked_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  auto* inherited_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&inherited_spec));
+  inherited_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&inherited_spec));
   return hooked_type && inherited_type && PyModule_AddType(module, hooked_type) == 0 &&
          PyModule_AddType(module, inherited_type) == 0 && PyModule_AddFunctions(module, functions) == 0;
 }
