@@ -23,7 +23,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """What is tested is the checkout: no other rlscope, and no modules compiled from what the sources were before."""
     if Path(rlscope.__file__).parent != ROOT / "rlscope":
         pytest.exit(f"expected rlscope of {ROOT}, found {rlscope.__file__}; run `make build`", returncode=2)
-    compiled_s = max(Path(module.__file__).stat().st_mtime for module in (_native, _analysis))
+    compiled_s = max(Path(str(module.__file__)).stat().st_mtime for module in (_native, _analysis))
     sources = [path for path in (ROOT / "src").rglob("*") if path.is_file()]
     if newer := [path for path in sources if path.stat().st_mtime > compiled_s]:
         pytest.exit(f"{newer[0]} is newer than the compiled modules; run `make build`", returncode=2)
