@@ -1,16 +1,14 @@
 """The verb `calibrate` measures what recording costs on this machine, and keeps it for later analyses."""
 
 import signal
-import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from rlscope.analysis.rows import Record
 from rlscope.calibration.calibration import Calibration, cache_path, check_writable, save
+from rlscope.cli.given.signals import ended_by
 from rlscope.cli.options import NamedPath
 from rlscope.cli.progress import progress_bar
 from rlscope.errors import UsageError
@@ -47,28 +45,13 @@ def calibrate(output: Path | None, whole_runs: bool, repetitions: int, command: 
         )
     path = output if output is not None else cache_path()
     check_writable(path)
-    with _ended_by(signal.SIGTERM, signal.SIGHUP):
+    with ended_by(signal.SIGTERM, signal.SIGHUP):
         calibration, missing = _by_whole_runs(command, repetitions) if whole_runs else _by_loops()
     save(calibration, path)
     click.echo("\n".join(table_lines("Costs of an event, in ns", _table(calibration), Screen.of_stdout())))
     for loop, reason in missing.items():
         click.echo(f"not measured: {loop}, because {reason}")
     click.echo(f"wrote {path}")
-
-
-@contextmanager
-def _ended_by(*numbers: int) -> Iterator[None]:
-    """Let these signals end this process as an exit does: together with the process that measures."""
-    before = {number: signal.signal(number, _end) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _end(number: int, frame: object) -> None:
-    sys.exit(128 + number)
 
 
 def _by_loops() -> tuple[Calibration, dict[str, str]]:

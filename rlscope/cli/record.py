@@ -19,7 +19,7 @@ import click
 
 from rlscope.calibration.calibration import to_record_with
 from rlscope.cli.given.operations import named_operations
-from rlscope.cli.given.windows import check_windows, keeping, parse_on_slow
+from rlscope.cli.given.windows import check_windows, keeper_of, parse_on_slow
 from rlscope.cli.options import NamedPath, complete_files
 from rlscope.errors import UsageError
 from rlscope.monitor.counter_process import counted, list_counters
@@ -38,6 +38,9 @@ from rlscope.trace.manifest import note_unrecorded
 
 if TYPE_CHECKING:
     from rlscope.monitor.clock_server import ClockServer
+    from rlscope.monitor.windows.window_keeper import WindowKeeper
+
+    Keeper = WindowKeeper | None
 
 #: All that others send to end a program, or to tell it something.
 FORWARDED = (
@@ -194,14 +197,15 @@ def record(
     other = other_cuda_profiler(config, dict(os.environ))
     if other is not None:
         _say(f"work of GPUs is not recorded: {other} to record the GPU. Everything else is recorded")
+    keeper = keeper_of(directory, config, list(command), _say)
     with contextlib.ExitStack() as counting:
         found = counting.enter_context(counted(directory, config.counters))
-        status, unsampled = _run_recorded(directory, config, command, clock)
+        status, unsampled = _run_recorded(directory, config, command, clock, keeper)
         # The command has ended: from here on nothing may keep its status from the caller.
         with _saying("counters were not all read"):
             counting.close()
     with _saying(f"the trace in {output} cannot be completed"):
-        _complete(directory, config, status, found.facts)
+        _complete(directory, config, status, found.facts, keeper)
     if found.facts["error"] is not None:
         _say(f"counters were not all read: {found.facts['error']}")
     if unsampled is not None:
@@ -211,14 +215,13 @@ def record(
     _end_as(status)
 
 
-def _complete(directory: Path, config: RecordConfig, status: int, counter_facts: dict[str, Any]) -> None:
+def _complete(
+    directory: Path, config: RecordConfig, status: int, counter_facts: dict[str, Any], keeper: "Keeper"
+) -> None:
     """Complete the trace, and its windows that are not complete."""
     _await_services(directory)
-    if config.idle:
-        from rlscope.monitor.windows import Windows
-
-        deadline_s = time.monotonic() + PATIENCE_S
-        Windows(directory).end_all(status, lambda _: time.monotonic() > deadline_s)
+    if keeper is not None:
+        keeper.end_all(status, PATIENCE_S)
     end_trace(directory, status, counter_facts if config.counters else None)
 
 
@@ -254,15 +257,14 @@ def _parse_counters(text: str | None, layers: str) -> tuple[str, ...]:
 
 
 def _run_recorded(
-    directory: Path, config: RecordConfig, command: tuple[str, ...], clock: "ClockServer | None"
+    directory: Path, config: RecordConfig, command: tuple[str, ...], clock: "ClockServer | None", keeper: "Keeper"
 ) -> tuple[int, str | None]:
-    """Run the command, and answer who asks for the time meanwhile. Leave the signals blocked that it forwards.
+    """Run the command, and look after windows meanwhile. Leave the signals blocked that are forwarded to it.
 
     Returns:
         Its exit status, negative for the signal that ended it; and why utilisation was not sampled to the end, if so.
     """
     environment = environment_of_children(directory, config, dict(os.environ))
-    keeper = keeping(directory, config)  # loaded before the command begins, so that its start is in a window
     signals = {*FORWARDED, signal.SIGCHLD}
     previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
@@ -291,8 +293,10 @@ def _run_recorded(
         with _saying("utilisation is not sampled"):
             from rlscope.monitor.utilization_sampler import sampled
 
-            sampler = threads.enter_context(sampled(directory, pid, "cuda" in config.layers))
-        windows = threads.enter_context(keeper)
+            windows = None if keeper is None else keeper.windows
+            sampler = threads.enter_context(sampled(directory, pid, "cuda" in config.layers, windows))
+        if keeper is not None:
+            threads.enter_context(keeper.beside(pid))
         with _saying("questions about the time are not answered"):
             threads.enter_context(clock or contextlib.nullcontext())
         if not config.idle:
@@ -300,8 +304,6 @@ def _run_recorded(
         status = _wait_forwarding(pid, signals)
         with _saying("sampling did not end in order"):
             threads.close()
-    if windows is not None and windows.error is not None:
-        _say(f"windows were not looked after to the end: {windows.error}")
     if failure:
         raise UsageError(_cannot_run(command[0], failure))
     with _saying("the trace does not say why nothing was recorded"):

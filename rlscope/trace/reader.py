@@ -13,7 +13,7 @@ from rlscope.trace.clock import Clock, clock_id, make_clocks
 from rlscope.trace.files import PROCESS_FILE_SUFFIX, open_regular
 from rlscope.trace.format import FILE_HEADER, ClockKind, EndReason, FileHeader
 from rlscope.trace.manifest import read_manifest, read_unrecorded
-from rlscope.trace.windows import REQUESTS_NAME, windows_in
+from rlscope.trace.windows import REQUESTS_NAME, read_trouble, windows_in
 
 #: More than file systems hold; the file is read in parts.
 MOST_PROCESS_FILE_BYTES = 1 << 62
@@ -117,13 +117,23 @@ def open_trace(directory: str | PathLike[str], recover: bool = False) -> Trace:
     return Trace(root, manifest, _processes(headers, manifest), tuple(why))
 
 
+def troubles_of(run: Path) -> list[str]:
+    """Return what `rlscope record` cannot do with the windows of a run now, one sentence each."""
+    try:
+        return read_trouble(run)
+    except (OSError, TraceFormatError) as error:
+        return [f"what is wrong with the windows could not be read: {error}"]
+
+
 def _windows_of(run: Path) -> str:
     windows = windows_in(run)
+    trouble = "".join(f". Now {sentence}" for sentence in troubles_of(run))
     if not windows:
-        return f"none has been asked for; while the program runs, do that with `rlscope window {run} --iterations 20`"
+        how = f"while the program runs, do that with `rlscope window {run} --iterations 20`"
+        return f"none has been asked for; {how}{trouble}"
     overwritten = read_manifest(run).get("overwritten")
     before = f" and {overwritten['windows']} before them were overwritten" if isinstance(overwritten, dict) else ""
-    return f"it has {len(windows)}{before}; give one, such as {run / windows[-1]}"
+    return f"it has {len(windows)}{before}; give one, such as {run / windows[-1]}{trouble}"
 
 
 def read_header(path: Path) -> FileHeader | None:
