@@ -15,7 +15,6 @@ from pathlib import Path
 
 from benchmarks import CHECKOUT
 from benchmarks.synthetic import Shape, write_trace
-from rlscope.trace.windows import NUMBER_BYTES
 
 KEPT = Path(__file__).with_name("guard.json")
 BUILD = CHECKOUT / "build" / "guard"
@@ -72,8 +71,6 @@ def measure() -> Guarded:
     with tempfile.TemporaryDirectory() as directory:
         one, four, device, recorded = (Path(directory) / name for name in ("one", "four", "device", "recorded"))
         recorded.mkdir()
-        requests = Path(directory) / "requests"
-        requests.write_bytes(bytes(NUMBER_BYTES))
         events_of_one = write_trace(one, EVENTS).events
         events_of_four = write_trace(four, EVENTS, Shape(threads=4, turn=None)).events
         events_of_device = write_trace(device, EVENTS, Shape(kernels=1)).events
@@ -87,7 +84,7 @@ def measure() -> Guarded:
             idle_device=instructions("measured_idle", "idle", device / "1-0.rlscope") / events_of_device,
             detail_1_thread=instructions("measured_detail", "detail", one / "1-0.rlscope") / events_of_one,
             record=record / events_of_one,
-            between=instructions("measured_between", "between", requests) / CALLS_BETWEEN,
+            between=instructions("measured_between", "between") / CALLS_BETWEEN,
             bytes=recorded_file.stat().st_size / events_of_one,
         )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import pytest
 from recording import RLSCOPE, call_here, environment
 
 from benchmarks.trace_writer import TraceWriter
@@ -89,3 +90,16 @@ def small_trace(directory: Path) -> Path:
     (trace / UTILIZATION_NAME).write_text(f"{HEADER}\n1,processes,1.5,100\n2,GPU-1,0.5,7\n9000000,GPU-1,0.7,\n")
     (trace / UNRECORDED_NAME).write_text("77 Python was started with -S\n")
     return trace
+
+
+def on_a_disk(size: str) -> tuple[str, ...]:
+    """What runs a command with a disk of its own, disk/, of which disk/trace is copied to `kept` at the end."""
+    mounted = (
+        f'mount -t tmpfs -o size={size} none disk || exit 99; "$@"; ended=$?; cp -r disk/trace kept 2>&-; exit $ended'
+    )
+    return ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mounted, "sh")
+
+
+def skip_without_disk(finished: "subprocess.CompletedProcess[str]") -> None:
+    if finished.returncode == 99 or "unshare: " in finished.stderr:
+        pytest.skip(f"a user may not mount a disk here: {finished.stderr}")

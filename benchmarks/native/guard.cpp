@@ -1,6 +1,8 @@
 // What `make guard` counts the instructions of: `guard sweep FILE` analyzes a process file, `guard detail FILE` does so
 // with bins, `guard idle FILE` sweeps it as one that shares its device, `guard record FILE DIRECTORY` records the calls in
-// it anew, `guard between REQUESTS` meets them between two windows, `guard compiler` prints what compiled this program.
+// it anew, `guard between` meets them between two windows, `guard compiler` prints what compiled this program.
+#include <sys/stat.h>
+
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -107,15 +109,18 @@ int main(int count, char** arguments) {
     }
     measured_record(calls, ids);
     Session::stop(EndReason::kStopped);
-  } else if (what == "between" && count == 3) {
-    if (Requests::map(arguments[2], [] {}) != 0) return 1;
+  } else if (what == "between" && count == 2) {
+    int fd = Requests::make_page();
+    struct stat status{};
+    if (fd < 0 || fstat(fd, &status) != 0) return 1;
+    if (Requests::map("/proc/self/fd/" + std::to_string(fd), status.st_ino, [] {}) != 0) return 1;
     Session::arm();
     Session::writer();
     return measured_between(kCallsBetween);
   } else {
     std::fprintf(stderr,
                  "expected: guard sweep FILE, guard detail FILE, guard idle FILE, guard record FILE DIRECTORY, guard "
-                 "between REQUESTS or guard compiler\n");
+                 "between or guard compiler\n");
     return 2;
   }
   return 0;

@@ -110,12 +110,12 @@ def analyze(
 
 def _analyze_sample(run: Path, as_json: bool, is_whole: bool, recover: bool) -> None:
     """Show what the recorded iterations of a run say of all of it."""
-    from rlscope.compare.sampled.windows import estimated_run, sampled_traces  # with numpy and scipy
+    from rlscope.compare.sampled.windows import estimated_run, open_sample  # with numpy and scipy
     from rlscope.report.comparison_shown import print_whole_run
 
-    traces = sampled_traces(run, recover)
-    with reading_bar("analyzing", traces):
-        found = estimated_run(run, traces, recover)
+    sample = open_sample(run, recover)
+    with reading_bar("analyzing", sample.traces):
+        found = estimated_run(sample, recover)
     if as_json:
         json.dump(found.to_json_dict(), sys.stdout, indent=2)
         sys.stdout.write("\n")

@@ -1,16 +1,14 @@
 """The verb `calibrate` measures what recording costs on this machine, and keeps it for later analyses."""
 
 import signal
-import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from rlscope.analysis.rows import Record
 from rlscope.calibration.calibration import Calibration, cache_path, check_writable, save
+from rlscope.cli.given.signals import ended_by
 from rlscope.cli.options import NamedPath, force_option
 from rlscope.cli.progress import progress_bar
 from rlscope.errors import UsageError
@@ -50,7 +48,7 @@ def calibrate(output: Path | None, force: bool, whole_runs: bool, repetitions: i
     path = output if output is not None else cache_path()
     check_writable(path)
     file = Output(path, force or output is None)
-    with _ended_by(signal.SIGTERM, signal.SIGHUP):
+    with ended_by(signal.SIGTERM, signal.SIGHUP):
         calibration, missing = _by_whole_runs(command, repetitions) if whole_runs else _by_loops()
     with file.writing() as unfinished:
         save(calibration, unfinished)
@@ -58,21 +56,6 @@ def calibrate(output: Path | None, force: bool, whole_runs: bool, repetitions: i
     for loop, reason in missing.items():
         click.echo(f"not measured: {loop}, because {reason}")
     click.echo(f"wrote {path}")
-
-
-@contextmanager
-def _ended_by(*numbers: int) -> Iterator[None]:
-    """Let these signals end this process as an exit does: together with the process that measures."""
-    before = {number: signal.signal(number, _end) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _end(number: int, frame: object) -> None:
-    sys.exit(128 + number)
 
 
 def _by_loops() -> tuple[Calibration, dict[str, str]]:

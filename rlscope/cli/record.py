@@ -19,7 +19,7 @@ import click
 
 from rlscope.calibration.calibration import to_record_with
 from rlscope.cli.given.operations import named_operations
-from rlscope.cli.given.windows import check_windows, keeping, parse_on_slow
+from rlscope.cli.given.windows import check_windows, keeper_of, parse_on_slow
 from rlscope.cli.options import NamedPath, complete_files
 from rlscope.errors import UsageError
 from rlscope.monitor.counter_process import counted, list_counters
@@ -39,6 +39,9 @@ from rlscope.trace.manifest import note_unrecorded
 
 if TYPE_CHECKING:
     from rlscope.monitor.clock_server import ClockServer
+    from rlscope.monitor.windows.window_keeper import WindowKeeper
+
+    Keeper = WindowKeeper | None
 
 PATIENCE_S = 1.0
 
@@ -188,9 +191,10 @@ def record(
     other = other_cuda_profiler(config, dict(os.environ))
     if other is not None:
         _say(f"work of GPUs is not recorded: {other} to record the GPU. Everything else is recorded")
+    keeper = keeper_of(directory, config, list(command), _say)
     with contextlib.ExitStack() as counting, contextlib.ExitStack() as watching:
         found = counting.enter_context(counted(directory, config.counters))
-        status, user, unsampled = _run_recorded(directory, config, command, clock, watching)
+        status, user, unsampled = _run_recorded(directory, config, command, clock, keeper, watching)
         # The command has ended: from here on nothing may keep its status from the caller.
         with _saying("counters were not all read"):
             counting.close()
@@ -198,7 +202,7 @@ def record(
         with _saying("when processes were killed is not noted"):
             watching.close()
     with _saying(f"the trace in {output} cannot be completed"):
-        _complete(directory, config, status, found.facts)
+        _complete(directory, config, status, found.facts, keeper)
     if found.facts["error"] is not None:
         _say(f"counters were not all read: {found.facts['error']}")
     if unsampled is not None:
@@ -208,13 +212,12 @@ def record(
     _end_as(status)
 
 
-def _complete(directory: Path, config: RecordConfig, status: int, counter_facts: dict[str, Any]) -> None:
+def _complete(
+    directory: Path, config: RecordConfig, status: int, counter_facts: dict[str, Any], keeper: "Keeper"
+) -> None:
     """Complete the trace, and its windows that are not complete."""
-    if config.idle:
-        from rlscope.monitor.windows import Windows
-
-        deadline_s = time.monotonic() + PATIENCE_S
-        Windows(directory).end_all(status, lambda _: time.monotonic() > deadline_s)
+    if keeper is not None:
+        keeper.end_all(status, PATIENCE_S)
     end_trace(directory, status, counter_facts if config.counters else None)
 
 
@@ -254,22 +257,23 @@ def _run_recorded(
     config: RecordConfig,
     command: tuple[str, ...],
     clock: "ClockServer | None",
+    keeper: "Keeper",
     watching: contextlib.ExitStack,
 ) -> tuple[int, int, str | None]:
-    """Run the command, and answer who asks for the time meanwhile. Leave the signals blocked that it forwards.
+    """Run the command, and look after windows meanwhile. Leave the signals blocked that are forwarded to it.
 
     Args:
         directory: Of the trace.
         config: How it is recorded.
         command: Its words.
         clock: Answers who asks for the time, None for nobody.
+        keeper: Looks after windows, None where there are none.
         watching: Gets what watches when processes end, which those may do behind the command.
 
     Returns:
         Its exit status, negative for the signal that ended it; the user that it ended as; and why utilisation was not
         sampled to the end, if so.
     """
-    keeper = keeping(directory, config)  # loaded before the command begins, so that its start is in a window
     pid, error_reader = _start(command, environment_of_children(directory, config, dict(os.environ)))
     with _saying("the trace does not name its main process"):
         name_main_process(directory, pid)
@@ -281,8 +285,10 @@ def _run_recorded(
         with _saying("utilisation is not sampled"):
             from rlscope.monitor.utilization_sampler import sampled
 
-            sampler = threads.enter_context(sampled(directory, pid, "cuda" in config.layers))
-        windows = threads.enter_context(keeper)
+            windows = None if keeper is None else keeper.windows
+            sampler = threads.enter_context(sampled(directory, pid, "cuda" in config.layers, windows))
+        if keeper is not None:
+            threads.enter_context(keeper.beside(pid))
         with _saying("when processes are killed is not noted"):
             from rlscope.monitor.death_watch import watched
 
@@ -294,8 +300,8 @@ def _run_recorded(
         ended = wait_forwarding(pid, lambda number: _hand_on(pid, number))
         with _saying("sampling did not end in order"):
             threads.close()
-    if windows is not None and windows.error is not None:
-        _say(f"windows were not looked after to the end: {windows.error}")
+    if keeper is not None and keeper.error is not None:
+        _say(f"windows were not looked after to the end: {keeper.error}")
     if failure:
         raise UsageError(_cannot_run(command[0], failure))
     with _saying("the trace does not say why nothing was recorded"):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from rlscope.cli.progress import reading_bar
 from rlscope.errors import RLScopeError
-from rlscope.monitor.kept_windows import slow_windows
-from rlscope.monitor.windows import Windows
+from rlscope.monitor.windows.kept_windows import slow_windows
+from rlscope.monitor.windows.run_windows import begun_windows
 from rlscope.record.config import HOW_TO_REPORT, RecordConfig
 from rlscope.trace.files import PROCESS_FILE_SUFFIX
 from rlscope.trace.manifest import overwritten, read_manifest, read_unrecorded
@@ -70,7 +70,7 @@ def _why_nothing(shown: Path, user: int) -> str:
 
 
 def _of_windows(directory: Path, shown: Path, config: RecordConfig) -> str:
-    found = Windows(directory).traces()
+    found = begun_windows(directory)
     if config.every is not None:
         if not found:
             return f"no iteration was recorded: fewer than {config.every // 2 + 1} were reported; {HOW_TO_REPORT}"

@@ -8,13 +8,13 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rlscope.errors import TraceFormatError
 from rlscope.monitor.beside import beside
 from rlscope.trace.utilization_file import HEADER, PROCESSES, UTILIZATION_NAME
-from rlscope.trace.windows import REQUESTS_NAME, asked, window_of
 
 if TYPE_CHECKING:
     import psutil
+
+    from rlscope.monitor.windows.run_windows import Windows
 
 DEVICE_PERIOD_S = 0.1
 PROCESS_PERIOD_S = 0.25
@@ -122,32 +122,45 @@ class SampleFile:
 
     Args:
         directory: Of the trace, or of the run that is recorded in windows.
+        windows: Of the run; None where it has none.
+
+    Attributes:
+        error: Why samples of some window are missing, None where none are.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, windows: "Windows | None") -> None:
+        self.error: OSError | None = None
         self._directory = directory
-        self._has_windows = (directory / REQUESTS_NAME).exists()
-        self._open_in: str | None = None
+        self._windows = windows
+        self._open_in: Path | None = None
         self._file = -1
 
     def write(self, text: str) -> None:
-        """Append lines; between windows nobody wants them.
+        """Append lines; between windows nobody wants them, and one that cannot be written does not end the others.
 
         Raises:
             OSError: They cannot be written.
         """
-        run = os.fspath(self._directory)
-        directory = window_of(run, asked(run)) if self._has_windows else run
+        directory = self._directory if self._windows is None else self._windows.open_window
         if directory is None:
             return
+        try:
+            self._write(directory, text)
+        except OSError as error:
+            self.close()
+            if self._windows is None:
+                raise
+            self.error = error
+
+    def _write(self, directory: Path, text: str) -> None:
         if directory != self._open_in:
             self.close()
-            path = os.path.join(directory, UTILIZATION_NAME)
-            self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
             self._open_in = directory
+            path = directory / UTILIZATION_NAME
+            self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
             text = f"{HEADER}\n{text}"
         data = text.encode()
-        if os.write(self._file, data) != len(data):
+        if self._file >= 0 and os.write(self._file, data) != len(data):
             raise OSError(None, "the disk is full")
 
     def close(self) -> None:
@@ -164,9 +177,9 @@ class UtilizationSampler:
         error: Why sampling ended early, None where it did not.
     """
 
-    def __init__(self, directory: Path, pid: int, has_devices: bool) -> None:
+    def __init__(self, directory: Path, pid: int, has_devices: bool, windows: "Windows | None" = None) -> None:
         self.error: str | None = None
-        self._file = SampleFile(directory)
+        self._file = SampleFile(directory, windows)
         self._pid = pid
         self._has_devices = has_devices
         self._started_s = time.monotonic()
@@ -179,10 +192,10 @@ class UtilizationSampler:
         try:
             self._file.write("")
             self._sample_until_stopped()
+            if self._file.error is not None:
+                raise self._file.error
         except OSError as error:
             self.error = error.strerror or str(error)
-        except TraceFormatError as error:
-            self.error = str(error)
         finally:
             self._file.close()
 
@@ -215,6 +228,8 @@ def _line(time_ns: int, source: str, utilization: float, memory_bytes: int | Non
     return f"{time_ns},{source},{utilization:.4g},{'' if memory_bytes is None else memory_bytes}\n"
 
 
-def sampled(directory: Path, pid: int, has_devices: bool) -> AbstractContextManager[UtilizationSampler]:
-    """Return what samples a command while it is entered."""
-    return beside(UtilizationSampler(directory, pid, has_devices))
+def sampled(
+    directory: Path, pid: int, has_devices: bool, windows: "Windows | None" = None
+) -> AbstractContextManager[UtilizationSampler]:
+    """Return what samples a command while it is entered, in the windows that are open if it is recorded in windows."""
+    return beside(UtilizationSampler(directory, pid, has_devices, windows))

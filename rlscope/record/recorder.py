@@ -387,9 +387,10 @@ def _after_fork_in_child() -> None:
         give_up(active.directory, error)
 
 
-def give_up(directory: str | Path, error: Exception) -> None:
-    """Says, on stderr and in the trace if that is possible, that this process is not recorded."""
-    print(f"rlscope: process {os.getpid()} is not recorded: {error}", file=sys.stderr)
+def give_up(directory: str | Path, error: Exception, is_new: bool = True) -> None:
+    """Says, on stderr if that is new and in the trace if that is possible, that this process is not recorded."""
+    if is_new:
+        print(f"rlscope: process {os.getpid()} is not recorded: {error}", file=sys.stderr)
     try:
         from rlscope.trace.manifest import note_unrecorded
 

@@ -15,6 +15,8 @@ from rlscope.report.tables import table_lines
 
 #: A part of a run with less is shown only if all is.
 LEAST_SHARE = 0.001
+#: Of more reasons why a run is not known as a whole these are shown, unless all are.
+MOST_REASONS = 10
 
 
 def print_comparison(comparison: Comparison, fail_above: float | None) -> None:
@@ -69,6 +71,10 @@ def print_whole_run(found: WholeRun, is_whole: bool) -> None:
         f"Estimated from {found.recorded:,} of {found.iterations:,} iterations, which took "
         f"{_with_ends(found.seconds, 1, '.4g')} s. What is in parentheses is a {CONFIDENCE_PERCENT} % interval."
     )
+    for reason in found.why if is_whole else found.why[:MOST_REASONS]:
+        lines += screen.filled(f"incomplete: {reason}", "  ", "    ")
+    if not is_whole and len(found.why) > MOST_REASONS:
+        lines.append(f"  incomplete: {len(found.why) - MOST_REASONS} more reasons, with --all")
     records: list[Record] = [
         {
             "stage": part.stage or "(all)",

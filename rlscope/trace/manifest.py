@@ -1,7 +1,9 @@
 """This file reads and writes `manifest.json`, which says what run a trace is of, and what was not recorded."""
 
+import errno
 import json
 import os
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,8 @@ MOST_UNRECORDED_BYTES = 1 << 26
 MOST_COUNTED = 1 << 63
 #: A longer line counts as several.
 MOST_LINE_BYTES = 1000
+#: What a disk without room for more refuses with: it is full, has no inodes left, or the user may have no more of it.
+OUT_OF_ROOM = (errno.ENOSPC, errno.EDQUOT)
 #: Nothing is written into what a link leads to, and nobody waits for a reader of a pipe.
 _NO_OTHER_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -51,21 +55,38 @@ def read_manifest(directory: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def write_manifest(directory: str | os.PathLike[str], manifest: dict[str, Any]) -> None:
-    """Replace the manifest in one step: a reader sees the old one or the new one."""
+    """Replace the manifest."""
     write_in_one_step(Path(directory, MANIFEST_NAME), seal(manifest))
 
 
 def write_in_one_step(path: Path, text: str) -> None:
-    """Replace a file so that no reader sees half of it, and no link that somebody put there is followed."""
+    """Replace a file so that no reader sees half of it, and no link that somebody put there is followed.
+
+    Where the disk is full, what is on it already is written over, in more steps than one.
+    """
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     unfinished.unlink(missing_ok=True)
     try:
         with unfinished.open("x", encoding="utf-8") as file:
             file.write(text)
         unfinished.replace(path)
-    except OSError:
+    except OSError as error:
         unfinished.unlink(missing_ok=True)
-        raise
+        if error.errno not in OUT_OF_ROOM or not _write_over(path, text.encode()):
+            raise
+
+
+def _write_over(path: Path, data: bytes) -> bool:
+    """Write into a file that is there, if that takes no more room than it has; tell whether it does not."""
+    with suppress(FileNotFoundError):
+        descriptor = os.open(path, os.O_WRONLY | _NO_OTHER_FILE)
+        try:
+            if len(data) <= os.fstat(descriptor).st_blocks * 512 and os.pwrite(descriptor, data, 0) == len(data):
+                os.ftruncate(descriptor, len(data))
+                return True
+        finally:
+            os.close(descriptor)
+    return False
 
 
 def overwritten(manifest: dict[str, Any]) -> tuple[int, int] | None:

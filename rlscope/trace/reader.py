@@ -15,7 +15,7 @@ from rlscope.trace.files import PROCESS_FILE_SUFFIX, open_regular
 from rlscope.trace.format import FILE_HEADER, ClockKind, FileHeader
 from rlscope.trace.manifest import overwritten, read_manifest, read_unrecorded
 from rlscope.trace.sealed import check_files
-from rlscope.trace.windows import REQUESTS_NAME, windows_in
+from rlscope.trace.windows import REQUESTS_NAME, read_trouble, windows_in
 
 #: More than file systems hold; the file is read in parts.
 MOST_PROCESS_FILE_BYTES = 1 << 62
@@ -139,13 +139,23 @@ def _beside_the_events(root: Path, why: list[str] | None) -> tuple[dict[str, Any
     return manifest, deaths_ns
 
 
+def troubles_of(run: Path) -> list[str]:
+    """Return what `rlscope record` cannot do with the windows of a run now, one sentence each."""
+    try:
+        return read_trouble(run)
+    except (OSError, TraceFormatError) as error:
+        return [f"what is wrong with the windows could not be read: {error}"]
+
+
 def _windows_of(run: Path) -> str:
     windows = windows_in(run)
+    trouble = "".join(f". Now {sentence}" for sentence in troubles_of(run))
     if not windows:
-        return f"none has been asked for; while the program runs, do that with `rlscope window {run} --iterations 20`"
+        how = f"while the program runs, do that with `rlscope window {run} --iterations 20`"
+        return f"none has been asked for; {how}{trouble}"
     gone = overwritten(read_manifest(run))
     before = f" and {gone[0]} before them were overwritten" if gone is not None else ""
-    return f"it has {len(windows)}{before}; give one, such as {run / windows[-1]}"
+    return f"it has {len(windows)}{before}; give one, such as {run / windows[-1]}{trouble}"
 
 
 def read_header(path: Path) -> FileHeader | None:

@@ -1,30 +1,28 @@
-"""This file names where the windows of a run lie, and where they are asked for. Standard library only."""
+"""This file names where the windows of a run lie, and what else lies beside them. Standard library only."""
 
 from __future__ import annotations
 
 import os
 import re
 
-from rlscope.trace.files import open_regular
+from rlscope.trace.files import PROCESS_FILE_SUFFIX, open_regular
 
-#: Holds one number, little-endian as the C++ side reads it, which all processes of the run have mapped. Each request
-#: adds one; while it is odd, a window is recorded.
+TYPE_CHECKING = False  # as `typing` has it, whose import every recorded process would pay for
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Says where the page lies in which all processes of the run see what is asked for; a run without windows has none.
 REQUESTS_NAME = "requests"
-NUMBER_BYTES = 4
+#: What a command asks `rlscope record` for, until that has taken it.
+ASKED_NAME = "asked.json"
 WINDOW = re.compile(r"window-\d+")
 #: One line per iteration that was slow and window that it lies in: the window, seconds, and the median before it.
 SLOW_NAME = "slow.txt"
-
-
-def asked(run: str | os.PathLike[str]) -> int:
-    """Return what all processes of a run are asked for.
-
-    Raises:
-        TraceFormatError: the file of requests is none.
-        OSError: it cannot be read.
-    """
-    with open_regular(os.path.join(run, REQUESTS_NAME), NUMBER_BYTES) as file:
-        return int.from_bytes(file.read(NUMBER_BYTES), "little")
+#: One line for each kind of thing that `rlscope record` cannot do with the windows now.
+TROUBLE_NAME = "trouble.txt"
+MOST_TROUBLE_BYTES = 1 << 20
+#: Numbers of requests are modulo this.
+NUMBERS = 1 << 32
 
 
 def window_of(run: str, number: int) -> str | None:
@@ -34,27 +32,36 @@ def window_of(run: str, number: int) -> str | None:
 
 def windows_in(run: str | os.PathLike[str]) -> list[str]:
     """Return the names of the windows that are there, the first one first."""
-    return sorted((name for name in os.listdir(run) if WINDOW.fullmatch(name)), key=lambda name: int(name[7:]))
+    return list(newest_windows(run))[::-1]
 
 
-def make_requests(run: str | os.PathLike[str]) -> None:
-    """Make the file of requests of a run that has not started.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    with open(os.path.join(run, REQUESTS_NAME), "wb") as file:
-        file.write(bytes(NUMBER_BYTES))
+def newest_windows(run: str | os.PathLike[str]) -> Iterator[str]:
+    """Find the windows that are there, the newest one first. What others call so, and is none, is left out."""
+    names = [name for name in os.listdir(run) if WINDOW.fullmatch(name)]
+    for name in sorted(names, key=lambda name: int(name[7:]), reverse=True):
+        if is_window(os.path.join(run, name)):
+            yield name
 
 
-def ask(run: str | os.PathLike[str], number: int) -> None:
-    """Ask all processes of a run for what a number says.
-
-    Raises:
-        OSError: the file of requests cannot be written.
-    """
-    descriptor = os.open(os.path.join(run, REQUESTS_NAME), os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+def is_window(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a folder holds a file of a trace. A link to one is no window."""
     try:
-        os.pwrite(descriptor, number.to_bytes(NUMBER_BYTES, "little"), 0)
-    finally:
-        os.close(descriptor)
+        return not os.path.islink(path) and any(
+            name in ("manifest.json", "config.json") or name.endswith(PROCESS_FILE_SUFFIX) for name in os.listdir(path)
+        )
+    except OSError:
+        return False
+
+
+def read_trouble(run: str | os.PathLike[str]) -> list[str]:
+    """Return what `rlscope record` cannot do with the windows of a run now, one sentence each.
+
+    Raises:
+        TraceFormatError: the file is no regular one, or larger than any.
+        OSError: it cannot be read.
+    """
+    try:
+        with open_regular(os.path.join(run, TROUBLE_NAME), MOST_TROUBLE_BYTES) as file:
+            return [line for line in file.read(MOST_TROUBLE_BYTES).decode(errors="replace").splitlines() if line]
+    except FileNotFoundError:
+        return []

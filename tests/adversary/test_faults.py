@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from adversary_runs import call, is_one_error
+from adversary_runs import call, is_one_error, on_a_disk, skip_without_disk
 from recording import RLSCOPE, Recording, environment
 
 from rlscope.plots import figure_files
@@ -78,21 +78,6 @@ def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(figure_files, "FIGURE_FORMATS", ("svg",))
     (tmp_path / "disk").mkdir()
     return tmp_path / "disk"
-
-
-# A disk of its own, for as long as the command runs; what is on it then is copied to `kept`.
-
-
-def on_a_disk(size: str) -> tuple[str, ...]:
-    mounted = (
-        f'mount -t tmpfs -o size={size} none disk || exit 99; "$@"; ended=$?; cp -r disk/trace kept 2>&-; exit $ended'
-    )
-    return ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mounted, "sh")
-
-
-def skip_without_disk(finished: "subprocess.CompletedProcess[str]") -> None:
-    if finished.returncode == 99 or "unshare: " in finished.stderr:
-        pytest.skip(f"a user may not mount a disk here: {finished.stderr}")
 
 
 @pytest.mark.parametrize("size", ["4k", "12k", "20k", "32k", "44k", "100k", "400k"])

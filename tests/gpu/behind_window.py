@@ -21,7 +21,8 @@ import torch
 import rlscope
 from benchmarks.result import print_results, results
 from rlscope import _native
-from rlscope.monitor.windows import Windows
+from rlscope.monitor.windows.job import Job
+from rlscope.monitor.windows.request import Request
 from rlscope.record.run.followed_windows import CUPTI_STAYS_NS
 from tests.gpu.measure import block_ms, percent
 
@@ -64,10 +65,10 @@ def changes_of_job(directory: Path) -> tuple[float, float]:
         time.sleep(0.1)
     time.sleep(WARM_UP_S + BEFORE_S)
     begin_s = time.monotonic()
-    windows = Windows(run)
-    window = windows.begin(WINDOW_ITERATIONS)
+    asked = Job(run)
+    window = asked.begin(Request(WINDOW_ITERATIONS, 60), lambda _: None)
     time.sleep(1)
-    windows.end()
+    asked.end(window, lambda _: None)
     end_s = time.monotonic()
     time.sleep(BEHIND_S)
     end.touch()

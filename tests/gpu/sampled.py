@@ -15,7 +15,8 @@ import rlscope
 from benchmarks.result import Target, Value, print_results, results
 from rlscope.analysis.analyze import analyze
 from rlscope.libraries import LIBRARIES
-from rlscope.monitor.windows import Windows
+from rlscope.monitor.windows.run_windows import Windows, begun_windows
+from rlscope.monitor.windows.window_keeper import LONGEST_S
 from rlscope.record import recorder
 from rlscope.record.config import RecordConfig
 from rlscope.record.run.trace_directory import begin_trace, name_main_process
@@ -43,13 +44,14 @@ class Loop:
         config = RecordConfig(idle=True, every=EVERY)
         self._held = begin_trace(self._run, config, command=None, is_forced=False)
         name_main_process(self._run, os.getpid())
-        self._windows = Windows(self._run)
+        self._windows = Windows(self._run, config, sys.orig_argv, None)
+        self._windows.main_pid = os.getpid()
         recorder.activate(self._run, config, LIBRARIES)
 
     def block_ms(self, iterations: int) -> float:
         """Return milliseconds per iteration of one block, the device's work included."""
         if self._windows is not None:
-            self._windows.make_ready()
+            self._windows.make_ready(LONGEST_S)
         return block_ms(self._reported_iteration, iterations)
 
     def _reported_iteration(self) -> None:
@@ -62,8 +64,10 @@ class Loop:
         recorder.deactivate()
         if self._windows is None:
             return 0
-        self._windows.end_all(0, lambda _: False)
-        return sum(bool(analyze(open_trace(window)).gpu_operations.records()) for window in self._windows.traces())
+        windows = begun_windows(self._run)
+        for window in windows:
+            self._windows.complete(window)
+        return sum(bool(analyze(open_trace(window)).gpu_operations.records()) for window in windows)
 
 
 def loop_when_told(run: Path, is_sampled: bool) -> None:

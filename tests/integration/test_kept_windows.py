@@ -17,11 +17,11 @@ from recording import RLSCOPE, SCRIPTS, call_here, environment
 
 from rlscope import _analysis
 from rlscope.analysis.analyze import analyze
-from rlscope.errors import UsageError
-from rlscope.monitor.kept_windows import PARTS, bytes_of, slow_windows
-from rlscope.monitor.windows import Windows
+from rlscope.monitor.windows.kept_windows import PARTS, slow_windows
+from rlscope.monitor.windows.run_windows import begun_windows
+from rlscope.record.run.trace_files import bytes_of
 from rlscope.trace.reader import open_trace
-from rlscope.trace.windows import SLOW_NAME, ask, make_requests
+from rlscope.trace.windows import SLOW_NAME
 
 #: `--keep` of these tests, and when a window of it ends.
 KEEP_S = 2.0
@@ -59,7 +59,7 @@ def main_pid(run: Path) -> int:
 
 def intervals(run: Path, pid: int) -> Iterator[tuple[float, float]]:
     """When the process was recorded, in seconds since 1970, by window."""
-    for window in Windows(run).traces():
+    for window in begun_windows(run):
         for process in open_trace(window, recover=True).processes:
             if process.header.pid == pid:
                 last_ticks = max(_analysis.sweep(process.path).end_ticks, process.header.last_pair.ticks)
@@ -81,9 +81,9 @@ def test_the_last_windows_are_whole_after_a_kill_at_any_moment(tmp_path: Path, s
     assert job.returncode == -signal.SIGKILL
     found = list(intervals(run, pid))
     assert found[0][0] < killed_s - KEEP_S / 2, "as much as was to be kept, but for what a busy machine takes"
-    numbers = [int(window.name.removeprefix("window-")) for window in Windows(run).traces()]
+    numbers = [int(window.name.removeprefix("window-")) for window in begun_windows(run)]
     assert numbers == list(range(overwritten(run) + 1, numbers[-1] + 1)), "no other was removed"
-    for window in Windows(run).traces():
+    for window in begun_windows(run):
         analysis = analyze(open_trace(window))
         killed = [row["process"] for row in analysis.processes.records() if row["exit_status"] is not None]
         assert analysis.complete or killed, analysis.why  # nothing but the process that was killed is without an end
@@ -96,8 +96,8 @@ def test_bytes_of_all_processes_stay_within_the_limit(tmp_path: Path) -> None:
     run = tmp_path / "run"
     most = 0
     while not (run / "manifest.json").exists() or overwritten(run) < 1:
-        with suppress(FileNotFoundError, UsageError):  # there is no window yet, or one was removed between two looks
-            most = max(most, sum(bytes_of(window) for window in Windows(run).traces()))
+        with suppress(FileNotFoundError):  # there is no window yet, or one was removed between two looks
+            most = max(most, sum(bytes_of(window) for window in begun_windows(run)))
         time.sleep(0.05)
     (tmp_path / "stop").touch()
     _, said = job.communicate(timeout=100)
@@ -107,11 +107,9 @@ def test_bytes_of_all_processes_stay_within_the_limit(tmp_path: Path) -> None:
     shown = call_here("analyze", run)
     assert shown.returncode == 2
     assert f"{overwritten(run)} before them were overwritten" in shown.stderr
-    windows = Windows(run).traces()
+    windows = begun_windows(run)
     assert all(open_trace(window).why == () for window in windows)
     assert {row["role"] for row in analyze(open_trace(windows[-2])).processes.records()} == {"main", "worker"}
-    with pytest.raises(UsageError, match="has ended"):
-        Windows(run).begin_next()
 
 
 def test_top_of_a_running_job_has_what_analyze_finds_in_its_newest_window(tmp_path: Path) -> None:
@@ -150,16 +148,6 @@ def test_windows_of_a_slow_iteration_stay(tmp_path: Path) -> None:
     assert max(lengths) >= 1
 
 
-def test_windows_that_were_removed_are_not_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a look would take longer with every day of the run."""
-    make_requests(tmp_path)
-    ask(tmp_path, 2 * 1_000_000 - 1)
-    (tmp_path / "window-1000000").mkdir()
-    looked_at: list[Path] = []
-    monkeypatch.setattr("rlscope.monitor.windows.is_begun", lambda window: looked_at.append(window) or True)
-    assert Windows(tmp_path).traces() == looked_at == [tmp_path / "window-1000000"]
-
-
 def test_who_keeps_the_last_windows_begins_and_ends_none_by_hand(tmp_path: Path) -> None:
     job = start(tmp_path, "2h")
     run = tmp_path / "run"
@@ -169,7 +157,7 @@ def test_who_keeps_the_last_windows_begins_and_ends_none_by_hand(tmp_path: Path)
         assert "is recorded all the time" in call_here(verb[0], run, *verb[1:]).stderr
     (tmp_path / "stop").touch()
     job.communicate(timeout=100)
-    assert Windows(run).traces() == [run / "window-1"]
+    assert begun_windows(run) == [run / "window-1"]
     assert analyze(open_trace(run / "window-1")).complete
 
 
@@ -188,16 +176,3 @@ def test_what_is_kept_must_be_a_time_or_a_size(tmp_path: Path, keep: str) -> Non
     assert refused.returncode == 2
     assert "--keep was given" in refused.stderr or "expected after --keep" in refused.stderr
     assert not (tmp_path / "run").exists()
-
-
-def test_a_run_that_cannot_be_continued_says_so_once(tmp_path: Path) -> None:
-    """The directory is taken away while it is recorded, as a clean-up of a cluster may do."""
-    job = start(tmp_path, "1s")
-    run = tmp_path / "run"
-    await_overwritten(run, 1)
-    run.rename(tmp_path / "moved")
-    time.sleep(1)
-    (tmp_path / "stop").touch()
-    _, said = job.communicate(timeout=100)
-    assert job.returncode == 0
-    assert said.count("windows were not looked after to the end") == 1

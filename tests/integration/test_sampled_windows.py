@@ -17,7 +17,7 @@ from rlscope.analysis.sweep import sweep_trace
 from rlscope.analysis.tables.calls import detail_of
 from rlscope.compare.recorded import iterating, recorded
 from rlscope.compare.sampled.whole_run import WHOLE, Part, whole_run
-from rlscope.monitor.windows import Windows
+from rlscope.monitor.windows.run_windows import begun_windows
 from rlscope.trace.reader import open_trace
 
 EVERY, SAMPLES = 4, 40
@@ -51,7 +51,7 @@ def estimate(run: Path) -> dict[str, Any]:
 
 
 def test_each_window_holds_the_iteration_whose_turn_it_was(run: Path) -> None:
-    windows = Windows(run).traces()
+    windows = begun_windows(run)
     assert len(windows) >= 5
     assert len(windows) == sum(1 for path in run.glob("window-*")), "what was made ready and not used is gone"
     for window in windows[:-1]:
@@ -95,7 +95,7 @@ def test_each_window_of_a_script_knows_which_calls_learn(tmp_path: Path) -> None
     )
     recording = record(tmp_path / "run", script, options=("--every", "100"))
     assert recording.returncode == 0, recording.stderr
-    windows = Windows(tmp_path / "run").traces()
+    windows = begun_windows(tmp_path / "run")
     assert len(windows) >= 3
     for window in windows:
         rows = analyze(open_trace(window)).breakdown.records()

@@ -16,7 +16,9 @@ from recording import RLSCOPE, SCRIPTS, call_here, environment, run_plain
 
 from rlscope.analysis.analyze import analyze
 from rlscope.errors import TraceError, UsageError
-from rlscope.monitor.windows import Windows
+from rlscope.monitor.windows.job import Job as RunningJob
+from rlscope.monitor.windows.request import Request
+from rlscope.monitor.windows.run_windows import begun_windows
 from rlscope.trace.reader import open_trace
 
 TRAINING = SCRIPTS / "windowed.py"
@@ -52,9 +54,11 @@ class Job:
         assert self.process.stdout is not None
         return self.process.stdout
 
-    @property
-    def windows(self) -> Windows:
-        return Windows(self.run)
+    def begin(self) -> Path:
+        return RunningJob(self.run).begin(Request(max_seconds=600), lambda _: None)
+
+    def end(self, window: Path) -> None:
+        RunningJob(self.run).end(window, lambda _: None)
 
     @property
     def pid(self) -> int:
@@ -120,7 +124,7 @@ def test_windows_are_asked_for_from_outside_of_the_container(tmp_path: Path) -> 
         finished = call_here(*words)
         assert (finished.returncode, finished.stderr) == (0, "")
     job.finish()
-    first, second = (analyze(open_trace(window)) for window in job.windows.traces())
+    first, second = (analyze(open_trace(window)) for window in begun_windows(job.run))
     assert (first.complete, first.iterations) == (True, 20)
     assert second.complete, second.why
 
@@ -215,9 +219,9 @@ def test_a_thousand_windows_change_nothing_and_leave_nothing_behind(tmp_path: Pa
     job = Job(tmp_path)
     grown: list[tuple[int, int]] = []
     for number in range(1, times + 1):
-        window = job.windows.begin()
+        window = job.begin()
         await_file(window, job.pid)
-        job.windows.end()
+        job.end(window)
         assert open_trace(window).why == ()
         if number in (times // 4, times):
             grown.append(memory_of(job.pid))
@@ -233,11 +237,11 @@ def test_a_thousand_windows_change_nothing_and_leave_nothing_behind(tmp_path: Pa
 def test_processes_that_the_job_forks_record_the_same_windows(tmp_path: Path) -> None:
     job = Job(tmp_path, "child")
     for _ in range(2):
-        window = job.windows.begin()
+        window = job.begin()
         await_file(window, job.pid)
         while len(list(window.glob("*.rlscope"))) < 2:
             time.sleep(0.01)
-        job.windows.end()
+        job.end(window)
         found = analyze(open_trace(window))
         assert found.complete, found.why
         assert {row["role"] for row in found.processes.records()} == {"main", "worker"}
@@ -250,7 +254,8 @@ def test_processes_that_the_job_forks_record_the_same_windows(tmp_path: Path) ->
 def test_a_program_that_reports_nothing_can_be_recorded_between_start_and_stop(tmp_path: Path) -> None:
     job = Job(tmp_path, "silent")
     started = call_here("start", job.run)
-    assert started.stdout == f"{job.run}/window-1 is being recorded; end it with: rlscope stop {job.run}\n"
+    said = f"{job.run}/window-1 is being recorded, for 600 s at most; end it with: rlscope stop {job.run}\n"
+    assert started.stdout == said
     again = call_here("start", job.run)
     assert (again.returncode, again.stderr) == (
         2, f"rlscope: error: {job.run}/window-1 is being recorded; end it with `rlscope stop {job.run}`\n",
@@ -265,8 +270,7 @@ def test_a_program_that_reports_nothing_can_be_recorded_between_start_and_stop(t
 def test_who_asks_wrongly_is_told_what_to_do(job: Job, tmp_path: Path) -> None:
     wrong = {
         ("stop", job.run): f"begin one with `rlscope start {job.run}`",
-        ("window", job.run): "expected either --iterations N or --seconds S",
-        ("window", job.run, "--iterations", 1, "--seconds", 1): "expected either",
+        ("window", job.run): "expected --iterations N or --seconds S",
         ("start", tmp_path / "nowhere"): "rlscope record --idle",
         ("analyze", job.run): f"do that with `rlscope window {job.run} --iterations 20`",
         ("record", "--idle", "--max-seconds", 1, "-o", tmp_path / "other", "--", "true"): "leave out --max-seconds",
@@ -281,7 +285,7 @@ def test_who_asks_wrongly_is_told_what_to_do(job: Job, tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_job_that_is_killed_leaves_the_window_it_was_in(tmp_path: Path, number: signal.Signals) -> None:
     job = Job(tmp_path, script=LOOP)
-    window = job.windows.begin()
+    window = job.begin()
     await_file(window, job.pid)
     time.sleep(0.1)
     os.kill(job.pid, number)
@@ -292,7 +296,7 @@ def test_a_job_that_is_killed_leaves_the_window_it_was_in(tmp_path: Path, number
     assert found.processes.records()[0]["exit_status"] == -number
     assert found.iterations is not None and found.iterations > 0
     with pytest.raises(UsageError, match="has ended"):
-        job.windows.begin()
+        job.begin()
 
 
 def test_a_request_that_nobody_follows_is_taken_back(tmp_path: Path) -> None:
@@ -304,7 +308,7 @@ def test_a_request_that_nobody_follows_is_taken_back(tmp_path: Path) -> None:
     assert "call rlscope.report_progress" in asking.stderr.readline()
     asking.send_signal(signal.SIGINT)
     assert asking.wait(100) == 128 + signal.SIGINT
-    assert job.windows.open_window is None
+    assert RunningJob(job.run).open_window is None
     with pytest.raises(TraceError, match="taken back"):
         open_trace(job.run / "window-1")
     assert call_here("window", job.run, "--seconds", 0.2).returncode == 0

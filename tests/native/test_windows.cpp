@@ -1,5 +1,7 @@
 // A recording that pauses and goes on: what is open stays open, nothing is left behind, and requests are seen.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -199,33 +201,37 @@ TEST_F(Windows, AForkedChildFollowsWhatIsOpenBetweenThem) {
 
 std::atomic<int> noticed{0};
 
-class RequestsFile : public Windows {
+class RequestsPage : public Windows {
  protected:
   void SetUp() override {
     Windows::SetUp();
-    file_ = directory_ + "/requests";
-    ask(0);
+    fd_ = Requests::make_page();
+    ASSERT_GE(fd_, 0);
+    ASSERT_EQ(map(), 0);
     Requests::follow(0);
     noticed = 0;
   }
   void TearDown() override {
+    Requests::set_due(Requests::kNotDue);
     Requests::follow(Requests::number());
+    close(fd_);
     Windows::TearDown();
   }
-  // In place, as others do it: the file is mapped.
-  void ask(uint32_t number) {
-    FILE* file = std::fopen(file_.c_str(), std::filesystem::exists(file_) ? "r+b" : "wb");
-    ASSERT_NE(file, nullptr);
-    std::fwrite(&number, sizeof number, 1, file);
-    std::fclose(file);
+  static ino_t inode_of(int fd) {
+    struct stat status{};
+    fstat(fd, &status);
+    return status.st_ino;
   }
+  static std::string path_of(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+  int map() const { return Requests::map(path_of(fd_), inode_of(fd_), note); }
+  // As another process does it.
+  void ask(uint32_t number) const { EXPECT_EQ(pwrite(fd_, &number, sizeof number, 0), ssize_t{sizeof number}); }
   static void note() { noticed++; }
 
-  std::string file_;
+  int fd_ = -1;
 };
 
-TEST_F(RequestsFile, AreSeenByCallsBetweenWindows) {
-  ASSERT_EQ(Requests::map(file_, note), 0);
+TEST_F(RequestsPage, AreSeenByCallsBetweenWindows) {
   Session::pause(EndReason::kStopped);
   EXPECT_EQ(Session::recording_writer(), nullptr);
   EXPECT_EQ(noticed, 0);
@@ -237,8 +243,7 @@ TEST_F(RequestsFile, AreSeenByCallsBetweenWindows) {
   EXPECT_EQ(noticed, 1);
 }
 
-TEST_F(RequestsFile, AreSeenByRecordsWhetherOrNotTheyAreKept) {
-  ASSERT_EQ(Requests::map(file_, note), 0);
+TEST_F(RequestsPage, AreSeenByRecordsWhetherOrNotTheyAreKept) {
   for (bool measures : {true, false}) {
     Session::pause(EndReason::kStopped);
     Session::measure_waits(measures);
@@ -260,13 +265,53 @@ TEST_F(RequestsFile, AreSeenByRecordsWhetherOrNotTheyAreKept) {
   Session::measure_waits(true);
 }
 
-TEST_F(RequestsFile, MustBeAFileThatHoldsANumber) {
-  EXPECT_EQ(Requests::map(directory_ + "/missing", note), ENOENT);
-  std::filesystem::create_symlink(file_, directory_ + "/link");
-  EXPECT_EQ(Requests::map(directory_ + "/link", note), ELOOP);
-  std::filesystem::resize_file(file_, 3);
-  EXPECT_EQ(Requests::map(file_, note), EINVAL);
-  EXPECT_EQ(Requests::map(directory_, note), EINVAL);
+TEST_F(RequestsPage, IsLookedAtAgainWhenItIsTime) {
+  CodedId outer = operation("outer");
+  Requests::set_due(monotonic_ns() + 1'000'000);
+  while (noticed == 0) {  // for ever, where it is not seen
+    Session::writer()->begin(outer);
+    Session::writer()->end();
+  }
+  EXPECT_TRUE(Requests::are_due());
+  EXPECT_FALSE(Requests::are_news());
+}
+
+TEST_F(RequestsPage, NobodyAsksForAWindowTwice) {
+  EXPECT_TRUE(Requests::ask(0, 1));
+  EXPECT_FALSE(Requests::ask(0, 1));
+  EXPECT_TRUE(Requests::ask(1, 2));
+  EXPECT_EQ(Requests::number(), 2u);
+}
+
+TEST_F(RequestsPage, SaysOnceThatADiskIsFull) {
+  EXPECT_TRUE(Requests::note_failure(ENOSPC));
+  EXPECT_EQ(rlscope_gate.shared.failed_errno, static_cast<uint32_t>(ENOSPC));
+  for (bool fails : {true, false}) {
+    Session::pause(EndReason::kStopped);
+    go_on();
+    if (fails) EXPECT_FALSE(Requests::note_failure(ENOSPC)) << "so it was in the recording before";
+  }
+  Session::pause(EndReason::kStopped);
+  go_on();
+  EXPECT_TRUE(Requests::note_failure(ENOSPC));
+  Requests::forget_failures();
+}
+
+TEST_F(RequestsPage, CannotBeMadeShorter) {
+  EXPECT_EQ(truncate(path_of(fd_).c_str(), 0), -1);
+  EXPECT_EQ(ftruncate(fd_, 0), -1);
+  ask(7);
+  EXPECT_EQ(Requests::number(), 7u);
+}
+
+TEST_F(RequestsPage, MustBeTheOneThatWasMade) {
+  EXPECT_EQ(Requests::map(directory_ + "/missing", inode_of(fd_), note), ENOENT);
+  EXPECT_EQ(Requests::map(path_of(fd_), inode_of(fd_) + 1, note), ESTALE);
+  int file = open((directory_ + "/file").c_str(), O_RDWR | O_CREAT, 0600);
+  ASSERT_EQ(ftruncate(file, SharedPage::kBytes), 0);
+  EXPECT_EQ(Requests::map(path_of(file), inode_of(file), note), ESTALE) << "somebody may make it shorter";
+  EXPECT_EQ(Requests::map("/dev/zero", inode_of(file), note), ESTALE);
+  close(file);
 }
 
 }  // namespace

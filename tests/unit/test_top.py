@@ -35,7 +35,7 @@ from rlscope.report.live.live_screen import after_key
 from rlscope.report.screen import Screen
 from rlscope.trace.reader import open_trace
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
-from rlscope.trace.windows import make_requests
+from rlscope.trace.windows import REQUESTS_NAME
 
 S = 1_000_000_000
 
@@ -188,7 +188,7 @@ def test_of_a_run_in_windows_the_newest_is_shown_once_it_fills_a_look(
         view = run.look()
         return view.directory.name, view.is_recording, view.end_s
 
-    make_requests(tmp_path)
+    (tmp_path / REQUESTS_NAME).touch()
     with pytest.raises(TraceError, match="none has been asked for"):
         run.look()
     write_run(tmp_path / "window-1", 10, stop=False, complete=False)

@@ -15,8 +15,10 @@ from rlscope.analysis.utilization import binned_utilization, mean_utilization, r
 from rlscope.errors import TraceError
 from rlscope.monitor import utilization_sampler as sampling
 from rlscope.monitor.utilization_sampler import Devices, ProcessTree, UtilizationSampler, sampled
+from rlscope.monitor.windows.run_windows import Windows
+from rlscope.record.config import RecordConfig
+from rlscope.record.run.trace_directory import begin_trace
 from rlscope.trace.utilization_file import HEADER, PROCESSES, UTILIZATION_NAME
-from rlscope.trace.windows import ask, make_requests
 
 S = 1_000_000_000
 
@@ -252,23 +254,24 @@ def test_devices_are_sampled_only_if_their_layer_is_recorded(tmp_path: Path) -> 
 
 @pytest.mark.usefixtures("quickly")
 def test_samples_of_a_run_in_windows_lie_in_the_one_that_is_recorded(tmp_path: Path) -> None:
-    """Of a run that goes on for days none lie elsewhere, where nobody would remove them."""
-    first, second = tmp_path / "window-1", tmp_path / "window-2"
-    first.mkdir()
-    second.mkdir()
-    make_requests(tmp_path)
-    with sampled(tmp_path, os.getpid(), has_devices=False) as sampler:
+    """Of a run that goes on for days none lie elsewhere, where nobody would remove them. One may be taken away."""
+    run = tmp_path / "run"
+    os.close(begin_trace(run, config := RecordConfig(idle=True), ["python"], False))
+    windows = Windows(run, config, ["python"], None)
+    before = {path.name for path in run.iterdir()}
+    with sampled(run, os.getpid(), False, windows) as sampler:
         time.sleep(0.05)
-        ask(tmp_path, 1)
-        until(first, 3)
-        ask(tmp_path, 2)
+        until(first := windows.begin(), 3)
+        windows.end()
         time.sleep(0.05)
         between_ns = time.monotonic_ns()
-        ask(tmp_path, 3)
-        until(second, 3)
-    assert sampler.error is None
-    assert read_utilization(first)["monotonic_ns"].max() < between_ns < read_utilization(second)["monotonic_ns"].min()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["requests", "window-1", "window-2"]
+        windows.begin().rename(tmp_path / "gone")
+        time.sleep(0.05)
+        windows.end()
+        until(third := windows.begin(), 3)
+    assert sampler.error in (None, "No such file or directory")
+    assert read_utilization(first)["monotonic_ns"].max() < between_ns < read_utilization(third)["monotonic_ns"].min()
+    assert {path.name for path in run.iterdir()} == before | {first.name, third.name}
 
 
 @pytest.mark.usefixtures("quickly")

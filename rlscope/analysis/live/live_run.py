@@ -1,12 +1,14 @@
 """This file looks at the last seconds of a run: at its trace, or of a run in windows at the newest of them."""
 
 from contextlib import suppress
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from rlscope.analysis.live.live_trace import LiveTrace, LiveView, fills_window
 from rlscope.errors import TraceError
-from rlscope.trace.reader import open_trace
-from rlscope.trace.windows import REQUESTS_NAME, windows_in
+from rlscope.trace.reader import open_trace, troubles_of
+from rlscope.trace.windows import REQUESTS_NAME, newest_windows
 
 #: The newest window may be made ready without a process in it yet, and the one before may have just begun.
 NEWEST = 3
@@ -29,14 +31,15 @@ class LiveRun:
         directory = self._newest()
         if directory != self._trace.directory:
             self._trace = LiveTrace(directory)
-        return self._trace.look()
+        view = self._trace.look()
+        return view if directory == self._directory else replace(view, troubles=tuple(troubles_of(self._directory)))
 
     def _newest(self) -> Path:
         """Return the newest window that has ended or fills a look; else the newest of all, or the run itself."""
         if not (self._directory / REQUESTS_NAME).exists():
             return self._directory
         found = []
-        for name in reversed(windows_in(self._directory)[-NEWEST:]):
+        for name in islice(newest_windows(self._directory), NEWEST):
             with suppress(TraceError):
                 trace = open_trace(self._directory / name, recover=True)
                 if fills_window(trace):

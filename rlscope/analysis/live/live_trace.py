@@ -46,6 +46,7 @@ class LiveView:
         rates: How fast the training goes on.
         dropped_events: Records that could not be written so far.
         why: What is missing from the trace, one sentence each.
+        troubles: What `rlscope record` cannot do with the windows of the run now, likewise.
     """
 
     directory: Path
@@ -58,6 +59,7 @@ class LiveView:
     rates: Rates
     dropped_events: int
     why: tuple[str, ...]
+    troubles: tuple[str, ...] = ()
 
     def to_json_dict(self) -> dict[str, object]:
         """Return the document of `rlscope top --json`."""
@@ -72,7 +74,7 @@ class LiveView:
             "gpu": [{name: value for name, value in row.items() if name != "name"} for row in self.gpu.records()],
             **self.rates.record(),
             "dropped_events": self.dropped_events,
-            "why": list(self.why),
+            "why": [*self.troubles, *self.why],
         }
 
 

@@ -1,15 +1,18 @@
 """This file reads what `record` is given of windows: whether it waits for them, keeps the last ones, or samples."""
 
 import re
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rlscope.calibration.calibration import to_record_with
 from rlscope.errors import UsageError
 from rlscope.record.config import RecordConfig
 
 if TYPE_CHECKING:
-    from rlscope.monitor.window_keeper import WindowKeeper
+    from rlscope.monitor.windows.window_keeper import WindowKeeper
+
+Say = Callable[[str], object]
 
 SECONDS = {"s": 1, "m": 60, "h": 3600}
 BYTES = {"MB": 10**6, "GB": 10**9}
@@ -70,15 +73,27 @@ def parse_on_slow(text: str | None) -> float | None:
     return float(found[1])
 
 
-def keeping(directory: Path, config: RecordConfig) -> "AbstractContextManager[WindowKeeper | None]":
-    """Return what looks after the windows while it is entered, where they are not asked for by hand."""
-    if config.keep is None and config.every is None:
-        return nullcontext()
-    # What reads traces takes long to load, and most records have no windows.
-    from rlscope.monitor.beside import beside
-    from rlscope.monitor.kept_windows import KeptWindows
-    from rlscope.monitor.sampled_windows import SampledWindows
+def keeper_of(directory: Path, config: RecordConfig, command: list[str], say: Say) -> "WindowKeeper | None":
+    """Return what looks after the windows of a run that is about to start, None for a run without windows.
 
+    Args:
+        directory: Of the run.
+        config: How it is recorded.
+        command: What is recorded.
+        say: Tells the user one line.
+
+    Raises:
+        RecordingError: windows cannot be asked for.
+    """
+    if not config.idle:
+        return None
+    # What reads traces takes long to load, and most records have no windows.
+    from rlscope.monitor.windows.asked_windows import AskedWindows
+    from rlscope.monitor.windows.kept_windows import KeptWindows
+    from rlscope.monitor.windows.run_windows import Windows
+    from rlscope.monitor.windows.sampled_windows import SampledWindows
+
+    windows = Windows(directory, config, command, to_record_with())
     if config.keep is not None:
-        return beside(KeptWindows(directory, *parse_keep(config.keep)))
-    return beside(SampledWindows(directory))
+        return KeptWindows(windows, say, *parse_keep(config.keep))
+    return SampledWindows(windows, say) if config.every is not None else AskedWindows(windows, say)

@@ -1,75 +1,64 @@
-"""Verbs wait for a running job by this file, which says so where that takes long."""
+"""Verbs ask a running job by this file, which says what they wait for where that takes long."""
 
+import signal
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
 
-from rlscope.errors import UsageError
-from rlscope.monitor.windows import LOOK_AGAIN_S, Windows, is_begun
-from rlscope.record.config import HOW_TO_REPORT, RecordConfig
+from rlscope.cli.given.signals import ended_by
+from rlscope.errors import RLScopeError
+from rlscope.monitor.windows.job import Job, OnWaiting
+from rlscope.monitor.windows.request import Request
+from rlscope.record.config import HOW_TO_REPORT
+from rlscope.trace.windows import read_trouble
 
 PATIENCE_S = 5.0
 
 
-def asked_windows(run: Path) -> Windows:
-    """Return the windows of a run that are asked for by its user.
+@contextmanager
+def window_of(job: Job, max_iterations: int | None, max_seconds: float) -> Iterator[Path]:
+    """Ask for a window, and wait until a process records it; it ends where the block does not end in order.
+
+    That is so after Ctrl-C, and where a terminal is closed or somebody ends this process.
 
     Raises:
-        UsageError: there are none, or `rlscope record --keep` or `--every` asks for them.
+        UsageError: another one is recorded, or the program has ended.
     """
-    windows = Windows(run)
-    config = RecordConfig.load(run)
-    if config.every is not None:
-        raise UsageError(
-            f"of {run} one iteration of every {config.every} is recorded; look at it: rlscope analyze {run}"
-        )
-    if config.keep is not None:
-        raise UsageError(
-            f"{run} is recorded all the time; look at the last of its windows: rlscope analyze {run}/window-N"
-        )
-    return windows
+    request = Request(max_iterations, max_seconds)
+    what = "a process to begin, which it does between two lines of Python of its main thread"
+    if max_iterations is not None:
+        what = f"the next iteration. If there are none that rlscope knows of, {HOW_TO_REPORT}"
+    with ended_by(signal.SIGTERM, signal.SIGHUP):
+        try:
+            window = job.begin(request, _says_once(job))
+            job.await_begin(window, _says_once(job, f"{what}; Ctrl-C takes the request back"))
+            yield window
+        except (KeyboardInterrupt, SystemExit):
+            job.take_back(request, says_processes(job))
+            raise
 
 
-def await_begin(windows: Windows, window: Path) -> None:
-    """Wait until a process records; take the request back where the user does not want to wait, or the program ends.
-
-    Raises:
-        UsageError: the program has ended, and recorded nothing.
-    """
-    since_s = time.monotonic()
-    is_said = False
-    try:
-        while not is_begun(window):
-            if not windows.is_running():
-                raise UsageError(f"the program ended before a process of it recorded anything into {window}")
-            if not is_said and time.monotonic() - since_s > PATIENCE_S:
-                is_said = True
-                click.echo(f"rlscope: waiting for {_what(window)}; Ctrl-C takes the request back", err=True)
-            time.sleep(LOOK_AGAIN_S)
-    except BaseException:
-        if windows.open_window == window:
-            windows.give_up(window, "it began to record nothing before the request was taken back")
-        raise
+def says_processes(job: Job) -> OnWaiting:
+    """Return what says, once and if it takes long, which processes are waited for."""
+    return _says_once(job, "process {}, whose main thread is inside one long call")
 
 
-def _what(window: Path) -> str:
-    if RecordConfig.load(window).max_iterations is not None:
-        return f"the next iteration. If there are none that rlscope knows of, {HOW_TO_REPORT}"
-    return "a process to begin, which it does between two lines of Python of its main thread"
+def _says_once(job: Job, what: str = "`rlscope record`, which has not taken the request yet") -> OnWaiting:
+    said_s: float | None = None  # when to say it
 
-
-def said_once() -> Callable[[list[int]], bool]:
-    """Return what says, if it takes long, which processes are waited for."""
-    since_s = time.monotonic()
-    said: list[int] = []
-
-    def say(pids: list[int]) -> bool:
-        if not said and time.monotonic() - since_s > PATIENCE_S:
-            said.extend(pids)
-            names = ", ".join(map(str, pids))
-            click.echo(f"rlscope: waiting for process {names}, whose main thread is inside one long call", err=True)
-        return False
+    def say(pids: list[int]) -> None:
+        nonlocal said_s
+        if said_s is None:
+            said_s = time.monotonic() + PATIENCE_S
+        if time.monotonic() > said_s and (pids or "{}" not in what):
+            trouble: list[str] = []
+            with suppress(OSError, RLScopeError):
+                trouble = read_trouble(job.run)
+            awaited = what.format(", ".join(map(str, pids)))
+            click.echo(". ".join([f"rlscope: waiting for {awaited}", *trouble]), err=True)
+            said_s = float("inf")
 
     return say

@@ -6,7 +6,9 @@ from pathlib import Path
 import click
 
 from rlscope.cli.options import NamedPath
-from rlscope.cli.running.patience import asked_windows, said_once
+from rlscope.cli.running.patience import says_processes
+from rlscope.errors import UsageError
+from rlscope.monitor.windows.job import Job
 
 
 @click.command()
@@ -17,5 +19,9 @@ def stop(directory: Path) -> None:
     \b
     Example: rlscope stop trace
     """
-    window = asked_windows(directory).end(on_waiting=said_once())
+    job = Job(directory)
+    window = job.open_window
+    if window is None:
+        raise UsageError(f"no window of {directory} is being recorded; begin one with `rlscope start {directory}`")
+    job.end(window, says_processes(job))
     click.echo(f"{window} is complete; look at it: rlscope analyze {shlex.quote(str(window))}")

@@ -37,23 +37,33 @@ class WholeRun:
 
     Attributes:
         recorded: How many of its iterations were recorded.
-        iterations: How many it had, up to the last one that was recorded.
+        iterations: How many it had; while it goes on, up to the last one that is known.
         seconds: How long these took.
         parts: The stages, the categories, and the categories of each stage, those that take most first.
+        windows: How many windows iterations were recorded in.
+        damaged: The names of those of them that are damaged.
+        why: What is missing, one sentence each; empty if nothing is.
     """
 
     recorded: int
     iterations: int
     seconds: Estimate
     parts: tuple[PartOfRun, ...]
+    windows: int = 0
+    damaged: tuple[str, ...] = ()
+    why: tuple[str, ...] = ()
 
     def to_json_dict(self) -> dict[str, object]:
         """Return the document of `analyze --json` of a run of which iterations were sampled."""
         return {
             "schema": 1,
             "estimated": True,
+            "complete": not self.why,
+            "why": list(self.why),
             "recorded_iterations": self.recorded,
             "iterations": self.iterations,
+            "windows": self.windows,
+            "damaged_windows": list(self.damaged),
             "confidence_percent": CONFIDENCE_PERCENT,
             **_ends("seconds", self.seconds),
             "parts": [

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 from rlscope import _native
 from rlscope.errors import RecordingError, RLScopeError
 from rlscope.record import small_json
 from rlscope.record.config import RecordConfig
-from rlscope.trace.windows import REQUESTS_NAME, ask, window_of
+from rlscope.record.run.requests import PAGE_BYTES, RequestsPage, follow_requests
+from rlscope.trace.windows import window_of
 
 TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ CUPTI_STAYS_NS = 60_000_000_000
 #: libraries need not look then, so they are direct ones: going through a trampoline costs cache misses.
 LOOKS_AT_ITERATIONS_NS = 60_000_000_000
 
+#: So often a process that records looks whether `rlscope record` still lives: nobody else would end the window.
+LOOKS_FOR_RECORD_NS = 60_000_000_000
+
 
 class FollowedWindows:
     """Follows the requests of a run. The program goes on where a window cannot be recorded.
@@ -36,7 +39,7 @@ class FollowedWindows:
         is_worker: Whether this process reports no iterations, so that it need not wait for one.
         begin: Records into `directory` from now on.
         end: Ends the recording, if there is one; given why, as in trace_format.h.
-        complain: Says that a window is not recorded, given its directory and why.
+        complain: Says that a window is not recorded, given its directory, why, and whether that is new.
 
     Attributes:
         directory: The trace of the window that is asked for, or was last.
@@ -50,9 +53,10 @@ class FollowedWindows:
         is_worker: bool,
         begin: Callable[[], object],
         end: Callable[[int], object],
-        complain: Callable[[str, Exception], object],
+        complain: Callable[[str, Exception, bool], object],
     ) -> None:
         self._run = run
+        self._page = RequestsPage(memoryview(bytearray(PAGE_BYTES)), made_by=0)  # until `install`, nothing is asked for
         self._every = config.every
         self._slow: SlowIterations | None = None
         if config.on_slow is not None:
@@ -64,9 +68,12 @@ class FollowedWindows:
         self._end_recording = end
         self._complain = complain
         self._number = 0
+        self._own_number = 0  # of the last window that this process asked for itself
         self._iterations = 0
         self._waits_for_iteration = False
         self._has_iteration = False  # one has begun since the recording did, so the next one reported is a whole one
+        self._ends_ns: int | None = None  # when the window is as long as it is to be
+        self._due_ns: int | None = None  # when to look whether the window is over
         self._leaves_cupti_ns: int | None = None  # when, unless the next window comes first
         self._reported_ns: int | None = None  # when the last iteration ended
         self.directory = run
@@ -76,23 +83,22 @@ class FollowedWindows:
         """Follow requests from now on, that of before too.
 
         Raises:
-            RecordingError: the file of requests cannot be read.
+            RecordingError: what is requested cannot be known.
         """
-        path = f"{self._run}/{REQUESTS_NAME}"
-        try:
-            _native.follow_requests(path, self.follow)
-        except OSError as error:
-            raise RecordingError(f"what to record cannot be read from {path}: {error.strerror}") from error
+        self._page = follow_requests(self._run, self.follow)
         self.follow()
 
     def follow(self) -> None:
-        """Begin or end a window, as is asked for."""
-        number = _native.requested()
-        if number == self._number:
+        """Begin or end a window, as is asked for, or as its limits say."""
+        number = self._page.asked
+        if number == self._number or self._finishes_iteration(number):
+            if self._due_ns is not None and time.monotonic_ns() >= self._due_ns:
+                self._end_if_over()
             return
         self._number = number
         _native.followed(number)
         self._waits_for_iteration = self._has_iteration = False
+        self._look_again_at(None)
         if _native.is_recording():
             self._end_recording(_native.END_STOPPED)
         directory = window_of(self._run, number)
@@ -104,12 +110,20 @@ class FollowedWindows:
         try:
             self.config = RecordConfig.load(directory)
         except (OSError, ValueError, RLScopeError) as error:
-            self._complain(directory, error)
+            self._fail(error)
             return
         if self.config.max_iterations is not None and not self._is_worker:
             self._waits_for_iteration = True
         else:
             self._begin()
+
+    def _finishes_iteration(self, number: int) -> bool:
+        """Tell whether the window is over for others, and this process goes on until its own iteration ends."""
+        is_over = self._page.reached == self._number == number - 1
+        if not is_over or not self._has_iteration or self.config.max_iterations is None:
+            return False
+        self.config.max_iterations = 1  # it is the last one
+        return True
 
     def at_iteration(self, iterations: int, is_baseline: bool) -> bool:
         """Follow requests where an iteration ends and the next begins.
@@ -122,6 +136,8 @@ class FollowedWindows:
             Whether the next one is the first whole one of the recording.
         """
         self._iterations = iterations
+        if iterations > self._page.iterations:
+            self._page.iterations = iterations
         if self._every is not None and not self._is_worker and iterations % self._every == self._every // 2:
             self._ask_if_ready()
         self.follow()
@@ -134,7 +150,7 @@ class FollowedWindows:
                 self._slow.at_iteration(self._number, is_baseline)
             except OSError as error:
                 self._slow = None
-                self._complain(self._run, error)
+                self._complain(self._run, error, True)
         if self._waits_for_iteration:
             self._waits_for_iteration = False
             self._begin()
@@ -147,26 +163,53 @@ class FollowedWindows:
         return is_first
 
     def at_limit(self) -> None:
-        """End the window for all processes of the run where this one asked for it."""
-        if self._every is not None:
-            self._ask(self._number + 1)
-            self.follow()
+        """End the window for all processes of the run: what was asked for has been recorded."""
+        self._page.reached = self._number
+        self._end_for_all()
+
+    def _end_for_all(self) -> None:
+        self._has_iteration = False
+        _native.ask(self._number, self._number + 1)  # unless somebody else has
+        self.follow()
 
     def _ask_if_ready(self) -> None:
         """Ask all processes for the window that `rlscope record` has made ready, unless one is being recorded."""
-        from rlscope.trace.manifest import MANIFEST_NAME  # and json, which other runs need not spend time on
+        number = self._page.asked + 1
+        if self._page.ready == number and _native.ask(number - 1, number):
+            self._own_number = number
 
-        number = _native.requested() + 1
-        directory = window_of(self._run, number)
-        if directory is not None and os.path.exists(f"{directory}/{MANIFEST_NAME}"):
-            self._ask(number)
+    def _end_if_over(self) -> None:
+        """End a window that is as long as it is to be, or that nobody looks after any more."""
+        now_ns = time.monotonic_ns()
+        is_long = self._ends_ns is not None and now_ns >= self._ends_ns
+        if not is_long and self._is_looked_after():
+            self._look_again_at(now_ns)
+            return
+        self._look_again_at(None)
+        if _native.is_recording():
+            self._end_recording(_native.END_LIMIT if is_long else _native.END_STOPPED)
+        self._end_for_all()
 
-    def _ask(self, number: int) -> None:
+    def _is_looked_after(self) -> bool:
+        """Tell whether `rlscope record` lives, and its directory is there."""
+        from pathlib import Path
+
+        from rlscope.record.run.trace_files import is_held
+        from rlscope.trace.manifest import UNRECORDED_NAME
+
         try:
-            ask(self._run, number)
-        except OSError as error:
-            self._every = None
-            self._complain(self._run, error)
+            return is_held(Path(self._run, UNRECORDED_NAME), self._page.made_by)
+        except OSError:  # there may be no descriptor for the question
+            return True
+
+    def _look_again_at(self, now_ns: int | None) -> None:
+        """Look, a while from now, whether the window is over; with None not any more."""
+        self._due_ns = None
+        if now_ns is not None:
+            self._due_ns = now_ns + LOOKS_FOR_RECORD_NS
+            if self._ends_ns is not None:
+                self._due_ns = min(self._due_ns, self._ends_ns)
+        _native.look_again_at(self._due_ns)
 
     def after_fork_in_child(self) -> None:
         """Follow what is open; a window that the parent has begun has been begun here too."""
@@ -180,6 +223,17 @@ class FollowedWindows:
         try:
             self._begin_recording()
         except RecordingError as error:
-            self._complain(self.directory, error)
+            self._fail(error)
             return
         _native.write_properties(small_json.written({"iterations_before": self._iterations}))
+        now_ns, seconds = time.monotonic_ns(), self.config.max_seconds
+        self._ends_ns = None if seconds is None else now_ns + int(seconds * 1e9)
+        self._look_again_at(now_ns)
+
+    def _fail(self, error: Exception) -> None:
+        """Say that the window is not recorded. It ends for all if nobody else would end it."""
+        cause = error if isinstance(error, OSError) else error.__cause__
+        is_new = _native.note_failure((cause.errno or 0) if isinstance(cause, OSError) else 0)
+        self._complain(self.directory, error, is_new)
+        if self._own_number == self._number:
+            self._end_for_all()

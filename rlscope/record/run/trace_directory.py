@@ -4,6 +4,7 @@ import os
 import platform
 import sys
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from rlscope.record.run.trace_files import COUNTERS_FILE, files_of_trace, lock_t
 from rlscope.trace.manifest import MANIFEST_NAME, read_manifest, write_manifest
 from rlscope.trace.sealed import crc32_of_file
 from rlscope.trace.utilization_file import UTILIZATION_NAME
-from rlscope.trace.windows import make_requests
 from rlscope.version import FORMAT_VERSION, __version__
 
 STARTUP_DIRECTORY = Path(__file__).parents[1] / "startup"
@@ -62,8 +62,6 @@ def begin_trace(
             (directory / CONFIG_NAME).touch(exist_ok=False)  # of two recordings that start at once, one gets it
             config.save(directory)
             write_manifest(directory, {**_new_manifest(command), "calibration": calibration})
-            if config.idle:
-                make_requests(directory)
         except BaseException:
             os.close(lock)
             raise
@@ -85,29 +83,33 @@ def _refuse_unless_replaceable(directory: Path, is_forced: bool) -> None:
 
 def name_main_process(directory: Path, pid: int) -> None:
     """Note which process the run began with."""
-    write_manifest(directory, {**_own_manifest(directory), "main_pid": pid})
+    note_in_manifest(directory, main_pid=pid)
 
 
 def end_trace(directory: Path, exit_status: int | None, counters: dict[str, Any] | None = None) -> None:
     """Note in the manifest that the run has ended, and how; and what was sampled of hardware counters, if any was."""
     written = [path for path in directory.iterdir() if _is_checked(path.name)]
     checksums = {path.name: crc32_of_file(path) for path in sorted(written)}
-    changes = {
-        "end": _now(), "exit_status": exit_status, "complete": True, "counters": counters, "checksums": checksums,
-    }  # fmt: skip
-    write_manifest(directory, {**_own_manifest(directory), **changes})
+    note_in_manifest(
+        directory, end=_now(), exit_status=exit_status, complete=True, counters=counters, checksums=checksums
+    )
 
 
 def _is_checked(name: str) -> bool:
     return name in (CONFIG_NAME, UTILIZATION_NAME) or COUNTERS_FILE.fullmatch(name) is not None
 
 
-def _own_manifest(directory: Path) -> dict[str, Any]:
-    """Return the manifest as `begin_trace` wrote it; a program may have put another file in its place."""
+def note_in_manifest(directory: Path, **changes: object) -> None:
+    """Note something in the manifest that `begin_trace` wrote.
+
+    Raises:
+        TraceError: it is not there, or another one is: a program may have put a file of its own in its place.
+        OSError: it cannot be written.
+    """
     manifest = read_manifest(directory)
     if "rlscope_version" not in manifest:
         raise TraceFormatError(f"{directory / MANIFEST_NAME} is not the one that `rlscope record` wrote")
-    return manifest
+    write_manifest(directory, {**manifest, **changes})
 
 
 def environment_of_children(directory: Path, config: RecordConfig, environment: dict[str, str]) -> dict[str, str]:
@@ -142,7 +144,7 @@ def _new_manifest(command: list[str] | None) -> dict[str, Any]:
     return {
         "format_version": FORMAT_VERSION,
         "rlscope_version": __version__,
-        "built_from": built_from(),
+        "built_from": _own_build(),
         "command": command or sys.orig_argv,
         "directory": os.getcwd(),
         "start": _now(),
@@ -156,6 +158,13 @@ def _new_manifest(command: list[str] | None) -> dict[str, Any]:
     }
 
 
+@cache
+def _own_build() -> dict[str, Any]:
+    """Return what this process was built from. In a checkout that takes long, and a run may have many windows."""
+    return built_from()
+
+
+@cache
 def machine() -> dict[str, Any]:
     """Return what a manifest says of the machine."""
     return {

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from rlscope.errors import UsageError
@@ -13,14 +14,15 @@ from rlscope.trace.deaths import DEATHS_NAME
 from rlscope.trace.files import MOST_JSON_BYTES, PROCESS_FILE_SUFFIX
 from rlscope.trace.manifest import MANIFEST_NAME, UNRECORDED_NAME
 from rlscope.trace.utilization_file import UTILIZATION_NAME
-from rlscope.trace.windows import REQUESTS_NAME, SLOW_NAME, WINDOW
+from rlscope.trace.windows import ASKED_NAME, REQUESTS_NAME, SLOW_NAME, TROUBLE_NAME, WINDOW
 
 #: The samples of the counters of a device.
 COUNTERS_FILE = re.compile(r"counters-[\w.-]+\.arrows")
 #: What `write_in_one_step` leaves of a file where it was killed, the samples of counters, and files of one name.
 _OTHERS = re.compile(
-    rf"\.({MANIFEST_NAME}|{CONFIG_NAME}|{DEATHS_NAME})\.\d+|{COUNTERS_FILE.pattern}|{DEATHS_NAME}"
-    rf"|{CONFIG_NAME}|{UNRECORDED_NAME}|{UTILIZATION_NAME}|{REQUESTS_NAME}|{SLOW_NAME}"
+    rf"\.({MANIFEST_NAME}|{CONFIG_NAME}|{DEATHS_NAME}|{REQUESTS_NAME}|{ASKED_NAME}|{TROUBLE_NAME})\.\d+"
+    rf"|{COUNTERS_FILE.pattern}|{DEATHS_NAME}"
+    rf"|{CONFIG_NAME}|{UNRECORDED_NAME}|{UTILIZATION_NAME}|{REQUESTS_NAME}|{ASKED_NAME}|{TROUBLE_NAME}|{SLOW_NAME}"
 )
 _PROCESS_FILE = re.compile(rf"\d+-\d+\{PROCESS_FILE_SUFFIX}")
 _NAMED = 5
@@ -90,9 +92,7 @@ def remove_trace(directory: Path) -> None:
         OSError: a file cannot be removed.
     """
     paths = files_of_trace(directory)
-    for path in paths:
-        if _PROCESS_FILE.fullmatch(path.name) and is_held(path, _process_of(path)):
-            raise _is_being_written(directory)
+    _refuse_what_is_held(directory, paths)
     for path in paths:
         if path == directory / UNRECORDED_NAME:
             os.truncate(path, 0)
@@ -100,6 +100,36 @@ def remove_trace(directory: Path) -> None:
             path.rmdir()
         else:
             path.unlink()
+
+
+def remove_files(directory: Path) -> None:
+    """Remove the files in `directory` that rlscope wrote. All else stays, and so does the directory.
+
+    Raises:
+        UsageError: a process still records into it. Then nothing has been removed.
+        OSError: a file cannot be removed.
+    """
+    paths = [path for path in sorted(directory.iterdir()) if _is_of_a_trace(path)]
+    _refuse_what_is_held(directory, paths)
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def bytes_of(directory: Path) -> int:
+    """Return how many bytes the files in `directory` take that have names of a trace, as far as that can be seen."""
+    found = 0
+    with suppress(OSError):
+        for path in directory.iterdir():
+            if path.name == MANIFEST_NAME or _PROCESS_FILE.fullmatch(path.name) or _OTHERS.fullmatch(path.name):
+                with suppress(OSError):
+                    found += path.lstat().st_size
+    return found
+
+
+def _refuse_what_is_held(directory: Path, paths: list[Path]) -> None:
+    for path in paths:
+        if _PROCESS_FILE.fullmatch(path.name) and is_held(path, _process_of(path)):
+            raise _is_being_written(directory)
 
 
 def _is_directory(path: Path) -> bool:

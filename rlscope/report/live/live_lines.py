@@ -77,7 +77,8 @@ def _head(view: LiveView, screen: Screen, shown: Shown) -> list[str]:
     own = "" if shown.own_cores is None else f"top: {100 * shown.own_cores:.1f} % of a core"
     title = screen.shown(f"{view.directory}: {state}, {view.start_s:.1f} to {view.end_s:.1f} s")
     title = screen.cut(title, screen.width - len(own) - len(GAP))
-    return [(padded(title, screen.width - len(own)) + own).rstrip(), _progress_line(view), LEGEND, ""]
+    troubles = [screen.shown(f"trouble: {sentence}") for sentence in view.troubles]
+    return [(padded(title, screen.width - len(own)) + own).rstrip(), *troubles, _progress_line(view), LEGEND, ""]
 
 
 def _progress_line(view: LiveView) -> str:

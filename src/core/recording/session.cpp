@@ -455,6 +455,7 @@ void Session::fail(int error) {
     if (!file || file->has_failed()) return;
     file->mark_failed(error);
     for (StreamWriter* writer : s.writers) writer->use_up_room();  // they may not use a name that the file has not
+    if (!Requests::note_failure(error)) return;
   }
   char message[256];
   int size = std::snprintf(message, sizeof message,
@@ -504,6 +505,7 @@ void Session::after_fork_in_child() {
     s.parents_file = std::exchange(s.file, nullptr);
   }
   Requests::set_recording(false);
+  Requests::forget_failures();  // they were the parent's
   is_armed_ = false;
   BlockedMeter::after_fork(/*is_child=*/true);
   s.mutex.unlock();

@@ -171,7 +171,7 @@ int StreamWriter::change_chunk(uint64_t started) {
 
 // Of the time since the last record, that is in the innermost frame. Looks for requests too, so that no record need.
 __attribute__((noinline, cold)) void StreamWriter::measure_gap(uint64_t now) {
-  if (Requests::are_news()) Requests::notice();
+  if (Requests::are_due()) Requests::notice();
   if (auto* function = at_each_look.load(std::memory_order_relaxed)) function();
   measure_at_ = next_look(now);
   if (!is_measuring_) return;

@@ -23,7 +23,7 @@ namespace {
 #define GATE_PAGE 4096
 constexpr uint32_t kHot = 512;  // of these, kept for functions that are called
 static_assert(TRAMPOLINE_COUNT - kHot == kTrampolines);
-static_assert(GATE_PAGE == offsetof(Gate, quiet) && offsetof(Gate, asked) == 0);
+static_assert(GATE_PAGE == offsetof(Gate, quiet) && offsetof(Gate, shared) == 0 && offsetof(SharedPage, asked) == 0);
 
 struct Slot {
   void* quiet;  // where the trampoline jumps to if there is nothing to do: the function, once it was called; else as below
