@@ -191,6 +191,13 @@ def record(
     other = other_cuda_profiler(config, dict(os.environ))
     if other is not None:
         _say(f"work of GPUs is not recorded: {other} to record the GPU. Everything else is recorded")
+    _record(directory, output, config, command, clock)
+
+
+def _record(
+    directory: Path, output: Path, config: RecordConfig, command: tuple[str, ...], clock: "ClockServer | None"
+) -> None:
+    """Run the command, complete the trace, and end as the command ended. `output` is the directory as it is shown."""
     keeper = keeper_of(directory, config, list(command), _say)
     with contextlib.ExitStack() as counting, contextlib.ExitStack() as watching:
         found = counting.enter_context(counted(directory, config.counters))

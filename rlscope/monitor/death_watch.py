@@ -7,6 +7,7 @@ import threading
 import time
 from collections import defaultdict
 from contextlib import AbstractContextManager, suppress
+from itertools import islice
 from pathlib import Path
 
 from rlscope.errors import RLScopeError
@@ -16,11 +17,13 @@ from rlscope.record.run.trace_files import is_held
 from rlscope.trace.deaths import write_deaths
 from rlscope.trace.files import PROCESS_FILE_SUFFIX
 from rlscope.trace.reader import read_header
-from rlscope.trace.windows import windows_in
+from rlscope.trace.windows import newest_windows
 
 LOOK_AGAIN_S = 0.1
 #: A process that cannot be watched by a descriptor, as one of a container, is looked at by the lock that it holds.
 LOOK_AT_LOCKS_S = 1.0
+#: Processes begin to record the newest window, or are late for the one before it.
+NEWEST = 2
 
 
 class DeathWatch:
@@ -44,6 +47,7 @@ class DeathWatch:
         self._files: dict[Path, set[str]] = {}  # by directory, the names that are known
         self._poll = select.poll()
         self._poll.register(self._woken, select.POLLIN)
+        self._newest: list[Path] = []  # windows
         self._watched: dict[int, int] = {}  # by descriptor of a process, its number
         self._files_of: defaultdict[int, set[Path]] = defaultdict(set)  # by number of a process that is watched
         self._by_lock: set[Path] = set()
@@ -71,37 +75,49 @@ class DeathWatch:
         os.eventfd_write(self._woken, 1)
 
     def _look_at_directories(self) -> None:
-        names = windows_in(self._run) if self._has_windows else []
-        directories = [self._run / name for name in names] if self._has_windows else [self._run]
-        for gone in self._files.keys() - directories:
-            del self._files[gone]
-            self._looked_at_ns.pop(gone, None)
-            self._deaths_ns.pop(gone, None)
-            self._by_lock = {path for path in self._by_lock if path.parent != gone}
-            for files in self._files_of.values():
-                files.difference_update([path for path in files if path.parent == gone])
-        for directory in directories:
-            with suppress(OSError):  # it is being removed
-                self._look_at(directory)
+        if not self._has_windows:
+            self._look_at(self._run)
+            return
+        with suppress(OSError):
+            if self._has_changed(self._run):
+                self._newest = [self._run / name for name in islice(newest_windows(self._run), NEWEST)]
+        for window in self._newest:
+            self._look_at(window)
+        watched = {path.parent for paths in (*self._files_of.values(), self._by_lock) for path in paths}
+        for over in self._files.keys() - watched - {*self._newest}:
+            del self._files[over]
+            self._looked_at_ns.pop(over, None)
+            self._deaths_ns.pop(over, None)
 
-    def _look_at(self, directory: Path) -> None:
+    def _has_changed(self, directory: Path) -> bool:
+        """Tell whether files may have been made in a directory since it was last asked for.
+
+        Raises:
+            OSError: it is gone.
+        """
         changed_ns = directory.stat().st_mtime_ns
         if self._looked_at_ns.get(directory) == changed_ns:
-            return
-        found = {name for name in os.listdir(directory) if name.endswith(PROCESS_FILE_SUFFIX)}
+            return False
         # A file that is made in the same tick of the file system's clock shows no other time.
-        if time.time_ns() - changed_ns > LOOK_AGAIN_S * 1e9:
-            self._looked_at_ns[directory] = changed_ns
-        known = self._files.setdefault(directory, set())
-        for name in found - known:
-            self._watch(directory / name)
-        known |= found
+        is_settled = time.time_ns() - changed_ns > LOOK_AGAIN_S * 1e9
+        self._looked_at_ns[directory] = changed_ns if is_settled else 0
+        return True
+
+    def _look_at(self, directory: Path) -> None:
+        with suppress(OSError):  # it is being removed
+            if self._has_changed(directory):
+                found = {name for name in os.listdir(directory) if name.endswith(PROCESS_FILE_SUFFIX)}
+                known = self._files.setdefault(directory, set())
+                for name in found - known:
+                    self._watch(directory / name)
+                known |= found
 
     def _watch(self, path: Path) -> None:
         number = path.name.partition("-")[0]
         pid = int(number) if number.isdecimal() else 0
         if pid in self._files_of:
-            self._files_of[pid].add(path)
+            # Of those before, the ones that are finished need no watch; nor do those of windows that are gone.
+            self._files_of[pid] = {path, *(other for other in self._files_of[pid] if _is_unfinished(other))}
             return
         try:
             descriptor = os.pidfd_open(pid)
@@ -144,6 +160,13 @@ class DeathWatch:
             if header is not None and not header.stop_ticks:
                 self._deaths_ns[path.parent][path.name] = _replaced_ns(path) or now_ns
                 write_deaths(path.parent, self._deaths_ns[path.parent])
+
+
+def _is_unfinished(path: Path) -> bool:
+    with suppress(RLScopeError):
+        header = read_header(path)
+        return header is not None and not header.stop_ticks
+    return False
 
 
 def _replaced_ns(path: Path) -> int | None:
