@@ -194,8 +194,8 @@ class UtilizationSampler:
             self._sample_until_stopped()
             if self._file.error is not None:
                 raise self._file.error
-        except OSError as error:
-            self.error = error.strerror or str(error)
+        except (OSError, ImportError, MemoryError) as error:  # what samples is loaded here
+            self.error = getattr(error, "strerror", None) or str(error) or type(error).__name__
         finally:
             self._file.close()
 

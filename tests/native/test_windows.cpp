@@ -289,7 +289,9 @@ TEST_F(RequestsPage, SaysOnceThatADiskIsFull) {
   for (bool fails : {true, false}) {
     Session::pause(EndReason::kStopped);
     go_on();
-    if (fails) EXPECT_FALSE(Requests::note_failure(ENOSPC)) << "so it was in the recording before";
+    if (fails) {
+      EXPECT_FALSE(Requests::note_failure(ENOSPC)) << "so it was in the recording before";
+    }
   }
   Session::pause(EndReason::kStopped);
   go_on();

@@ -63,6 +63,7 @@ class FollowedWindows:
             from rlscope.record.run.slow_iterations import SlowIterations
 
             self._slow = SlowIterations(run, config.on_slow)
+        self._has_lost_slow = False
         self._is_worker = is_worker
         self._begin_recording = begin
         self._end_recording = end
@@ -148,9 +149,10 @@ class FollowedWindows:
         if self._slow is not None and not self._is_worker:
             try:
                 self._slow.at_iteration(self._number, is_baseline)
-            except OSError as error:
-                self._slow = None
-                self._complain(self._run, error, True)
+            except OSError as error:  # the disk may be full now, and not for the next one
+                if not self._has_lost_slow:
+                    self._complain(self._run, error, True)
+                self._has_lost_slow = True
         if self._waits_for_iteration:
             self._waits_for_iteration = False
             self._begin()
