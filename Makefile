@@ -46,7 +46,7 @@ PAGE := .venvs/page
 TYPESCRIPT := 7.0.2
 # Versions of Python besides that of `make test`, and the tests of recorder and hooks that need no big library.
 PYTHONS ?= 3.10 3.12 3.13
-RECORDER_TESTS := $(foreach test,hooks scopes tasks timers tracing interception compiled_calls channels,tests/unit/test_$(test).py) \
+RECORDER_TESTS := $(foreach test,hooks class_names scopes tasks timers tracing interception compiled_calls channels,tests/unit/test_$(test).py) \
 	$(foreach test,startup class_shapes children lines memory,tests/integration/test_$(test).py)
 # Programs of tests/frameworks and tests/gpu need packages that .venv lacks.
 TYPED_TESTS := $(foreach part,unit integration adversary container scale others,tests/$(part)) $(wildcard tests/*.py)
