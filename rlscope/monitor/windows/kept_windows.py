@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from rlscope.errors import RLScopeError
@@ -41,6 +42,7 @@ class KeptWindows(WindowKeeper):
         self._most_bytes = most_bytes
         self._begun_s = 0.0
         self._left_s: dict[Path, float] = {}  # since when no process records a window, the first one first
+        self._sizes: dict[Path, tuple[int, int]] = {}  # of these, and when they had last changed
         self._slow: list[str] = []  # these stay besides
         self._bytes = 0  # of all windows, at the last look
         self._grown = 0  # by so much at most between two looks
@@ -100,7 +102,7 @@ class KeptWindows(WindowKeeper):
 
     def _remove_old(self, now_s: float) -> None:
         """Remove the windows that are too old, or too much; the last ones with slow iterations stay besides."""
-        sizes = {window: bytes_of(window) for window in [*self._left_s, *self._made]} if self._most_bytes else {}
+        sizes = {window: self._size(window) for window in [*self._left_s, *self._made]} if self._most_bytes else {}
         total = sum(sizes.values())
         self._grown, self._bytes = max(self._grown, total - self._bytes), total
         slow = []
@@ -116,6 +118,17 @@ class KeptWindows(WindowKeeper):
             total -= sizes.get(window, 0)
         for window in slow[:-PARTS]:
             self._remove(window)
+
+    def _size(self, window: Path) -> int:
+        """Return the bytes of a window. Files of one that nobody records do not grow, but others may come and go."""
+        if window not in self._left_s:
+            return bytes_of(window)
+        with suppress(OSError):
+            changed_ns = window.stat().st_mtime_ns
+            if self._sizes.get(window, (0, 0))[0] != changed_ns:
+                self._sizes[window] = changed_ns, bytes_of(window)
+            return self._sizes[window][1]
+        return 0
 
     def _leave_room(self) -> None:
         """Once the disk was full, let as much be free as a window takes, so that none of those to come is cut off."""
@@ -138,6 +151,7 @@ class KeptWindows(WindowKeeper):
                 self._overwritten["bytes"] += removed
                 self._bytes -= removed
             del self._left_s[window]
+            self._sizes.pop(window, None)
             return True
         return False
 

@@ -2,6 +2,7 @@
 
 import mmap
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from copy import copy
 from pathlib import Path
@@ -192,7 +193,7 @@ def _version_of(path: str) -> tuple[int, int, int]:
 
 def is_begun(window: Path) -> bool:
     """Tell whether a process has begun to record the window."""
-    return bool(_headers(window))
+    return any(True for _ in _headers(window))
 
 
 def begun_windows(run: Path) -> list[Path]:
@@ -202,19 +203,17 @@ def begun_windows(run: Path) -> list[Path]:
 
 def has_reached_limit(window: Path) -> bool:
     """Tell whether a process has recorded as much as the window is to have."""
-    return any(header.end_reason == EndReason.LIMIT for header in _headers(window).values())
+    return any(header.end_reason == EndReason.LIMIT for _, header in _headers(window))
 
 
 def recording_processes(window: Path) -> list[int]:
     """Return the processes that still record a window."""
-    headers = _headers(window).items()
+    headers = _headers(window)
     return [header.pid for path, header in headers if not header.stop_ticks and is_held(path, header.pid)]
 
 
-def _headers(window: Path) -> dict[Path, FileHeader]:
-    headers = {}
+def _headers(window: Path) -> Iterator[tuple[Path, FileHeader]]:
     for path in window.glob(f"*{PROCESS_FILE_SUFFIX}"):
         with suppress(RLScopeError):  # it is being written, or is gone
             if (header := read_header(path)) is not None:
-                headers[path] = header
-    return headers
+                yield path, header
