@@ -35,7 +35,7 @@ def held_signals() -> Iterator[set[signal.Signals]]:
 
 
 class Ended(NamedTuple):
-    """How a child ended.
+    """The end of a child.
 
     Attributes:
         status: Its exit status, negative for the signal that ended it.

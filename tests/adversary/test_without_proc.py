@@ -51,19 +51,26 @@ def without_proc(*words: object) -> "subprocess.CompletedProcess[str]":
     return finished
 
 
-@pytest.mark.parametrize("options", [("--lines", "--clock-port", "0"), ("--keep", "60s")], ids=" ".join)
-def test_a_command_is_recorded(options: tuple[str, ...], tmp_path: Path) -> None:
-    recording = [*RLSCOPE, "record", "-o", tmp_path / "trace", *options, "--"]
+def test_a_command_is_recorded(tmp_path: Path) -> None:
+    recording = [*RLSCOPE, "record", "-o", tmp_path / "trace", "--lines", "--clock-port", "0", "--"]
     finished = without_proc(*recording, sys.executable, "-c", PROGRAM)
     assert (finished.returncode, finished.stdout) == (7, "done\n"), finished.stderr
     lines = finished.stderr.splitlines()
     assert all(line.startswith("rlscope: ") for line in lines), finished.stderr
     assert len([line for line in lines if "/proc" in line]) == 1, finished.stderr
-    trace = next(iter(sorted(tmp_path.glob("trace/window-*"))), tmp_path / "trace")
+    trace = tmp_path / "trace"
     assert [file.is_main for file in open_trace(trace).processes] == [True, False]
     analysis = json.loads(rlscope("analyze", trace, "--json").stdout)
     assert "simulation" in {row["stage"] for row in analysis["breakdown"]}
     assert len(analysis["processes"]) == 2 and len({row["machine"] for row in analysis["processes"]}) == 1
+
+
+@pytest.mark.parametrize("options", [("--keep", "60s"), ("--idle",)], ids=" ".join)
+def test_windows_are_refused_before_the_command_runs(options: tuple[str, ...], tmp_path: Path) -> None:
+    recording = [*RLSCOPE, "record", "-o", tmp_path / "trace", *options, "--"]
+    finished = without_proc(*recording, sys.executable, "-c", PROGRAM)
+    assert (finished.returncode, finished.stdout) == (2, ""), finished.stderr
+    assert finished.stderr.count("\n") == 1 and "windows need /proc" in finished.stderr, finished.stderr
 
 
 def test_functions_in_pages_that_may_not_be_written_are_recorded(tmp_path: Path) -> None:

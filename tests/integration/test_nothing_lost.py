@@ -294,20 +294,23 @@ def test_a_full_stderr_keeps_no_status(tmp_path: Path) -> None:
             assert subprocess.run(command, stderr=full, env=environment(), cwd=tmp_path).returncode == status
 
 
-def test_a_tiny_disk_keeps_no_status(tmp_path: Path) -> None:
-    """Room for the files that recording begins with, and for no other one."""
+def test_a_tiny_disk_keeps_the_status_in_the_manifest(tmp_path: Path) -> None:
+    """There is room for the files that recording begins with, so that the manifest is written over where it lies."""
     (tmp_path / "disk").mkdir()
     record_words = [*RLSCOPE, "record", "-o", str(tmp_path / "disk" / "trace"), "--", "sh", "-c", "sleep 0.5; exit 7"]
-    mounted = f'mount -t tmpfs -o size=8k tmpfs {tmp_path / "disk"} || exit 99; exec "$@"'
+    mounted = f'mount -t tmpfs -o size=8k tmpfs {tmp_path / "disk"} || exit 99; "$@"'
+    shown = f'status=$?; cat {tmp_path / "disk" / "trace" / "manifest.json"}; exit $status'
     finished = subprocess.run(
-        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mounted, "sh", *record_words],
+        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", f"{mounted}; {shown}", "sh", *record_words],
         capture_output=True, text=True, env=environment(), cwd=tmp_path,
     )  # fmt: skip
     if finished.returncode == 99 or "unshare" in finished.stderr:
         pytest.skip(f"a user may not mount a disk here: {finished.stderr}")
     assert finished.returncode == 7, finished.stderr
     assert "Traceback" not in finished.stderr
-    assert "the trace does not name its main process: No space left on device" in finished.stderr
+    assert "utilisation was not sampled to the end: No space left on device" in finished.stderr
+    manifest = json.loads(finished.stdout)
+    assert manifest["main_pid"] and (manifest["exit_status"], manifest["complete"]) == (7, True)
 
 
 def test_an_interrupt_while_events_are_counted_keeps_no_status(tmp_path: Path) -> None:

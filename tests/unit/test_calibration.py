@@ -38,6 +38,7 @@ from rlscope.errors import UsageError
 from rlscope.model import Category
 from rlscope.report.sentences import correction_lines
 from rlscope.trace.reader import open_trace
+from rlscope.trace.sealed import seal, unsealed
 
 HERE = Conditions("a cpu", 2, "monotonic", "3.11.7", "0.1.0")
 MANIFEST: dict[str, Any] = {
@@ -105,14 +106,14 @@ def test_a_calibration_comes_back_as_it_was_written(own_cache: Path) -> None:
 )
 def test_a_damaged_calibration_is_one_line_that_names_the_field(change: Any, said: str, own_cache: Path) -> None:
     save(CALIBRATION, own_cache)
-    document = json.loads(own_cache.read_text())
+    document = unsealed(json.loads(own_cache.read_text()), own_cache)
     if isinstance(change, dict):
-        text = json.dumps(document | change)
+        text = seal(document | change)
     elif "=" in change:
         path, _, value = change.partition("=")
         part, bound = path.split(".")
         document["costs"]["boundary"][part][bound] = float(value)
-        text = json.dumps(document)
+        text = seal(document)
     else:
         text = change
     own_cache.write_text(text)

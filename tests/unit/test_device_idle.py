@@ -226,11 +226,11 @@ def write_two(directory: Path, scripts: list[str], is_linked: bool = True) -> Pa
         script = parse_script(text)
         process = writer.process(pid=7 + number, parent_pid=7 if number else 1, start_ticks=script.start)
         process.properties({"process_name": name, "devices": {"0": {"uuid": "GPU-a", "name": "NVIDIA H200"}}})
-        _add(script, process)
         if is_linked and number:
             thread = process.thread(stream=3, start_ticks=1)
             thread.begin_boundary(1, Category.WAIT, "posix.write pipe:[1]")
             thread.end(1)
+        _add(script, process)
     return writer.write(MANIFEST)
 
 

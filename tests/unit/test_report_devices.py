@@ -1,5 +1,6 @@
 """What the report says of devices: how busy they were beside what was reported, by whom they were used, and when."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -157,7 +158,7 @@ def test_lines_of_several_traces_are_told_apart(trace: Path, tmp_path: Path) -> 
 
 
 def test_the_line_that_recording_ends_with_counts_device_work(trace: Path) -> None:
-    *_, said = summary_of(trace, Path("trace"), RecordConfig())
+    *_, said = summary_of(trace, Path("trace"), RecordConfig(), os.getuid())
     assert said.startswith("3 events, 1 of them on GPUs, 0.0 MB, 0 dropped.")
 
 

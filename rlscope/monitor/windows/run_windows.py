@@ -49,6 +49,8 @@ class Windows:
             self._descriptor = _native.make_requests()  # stays open: processes of the run open it by its number
             self.page = RequestsPage(memoryview(mmap.mmap(self._descriptor, PAGE_BYTES)), os.getpid())
             inode = os.fstat(self._descriptor).st_ino
+            if not os.path.exists(f"/proc/{os.getpid()}/fd/{self._descriptor}"):
+                raise RecordingError("windows need /proc, which is not mounted: mount it, or record the whole run")
             self._where = f"{os.getpid()} {self._descriptor} {inode}\n"
             self._directory = os.stat(run).st_ino
             self._requests = os.path.join(run, REQUESTS_NAME)
