@@ -299,7 +299,7 @@ def test_a_tiny_disk_keeps_the_status_in_the_manifest(tmp_path: Path) -> None:
     (tmp_path / "disk").mkdir()
     record_words = [*RLSCOPE, "record", "-o", str(tmp_path / "disk" / "trace"), "--", "sh", "-c", "sleep 0.5; exit 7"]
     mounted = f'mount -t tmpfs -o size=8k tmpfs {tmp_path / "disk"} || exit 99; "$@"'
-    shown = f'status=$?; cat {tmp_path / "disk" / "trace" / "manifest.json"}; exit $status'
+    shown = f"status=$?; cat {tmp_path / 'disk' / 'trace' / 'manifest.json'}; exit $status"
     finished = subprocess.run(
         ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", f"{mounted}; {shown}", "sh", *record_words],
         capture_output=True, text=True, env=environment(), cwd=tmp_path,
