@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _kept: list[tempfile.TemporaryDirectory[str]] = []
 
 
-@dataclass(frozen=True)
 class OpenedAnalysis(Analysis):
     """The analysis of a trace, which also shows the page of the trace.
 
@@ -32,8 +31,11 @@ class OpenedAnalysis(Analysis):
         correct: "auto", "none" or the name of a file, as `--correct` takes them.
     """
 
-    recover: bool = False
-    correct: str = AUTO
+    def __init__(self, found: Analysis, recover: bool, correct: str) -> None:
+        """Take over what was found."""
+        vars(self).update(vars(found))
+        self.recover = recover
+        self.correct = correct
 
     def page(self) -> "Frame":
         """Return the page that `rlscope report` writes, for a notebook to show. It reads the trace once more."""
@@ -87,7 +89,7 @@ def analyze(
         raise UsageError(f'by="function" or nothing was expected, but by={by!r} was given')
     opened = open_trace(Path(trace), recover)
     found = analyze_trace(opened, recover, correction=chosen(opened, correct), by_function=by is not None)
-    return OpenedAnalysis(**vars(found), recover=recover, correct=correct)
+    return OpenedAnalysis(found, recover, correct)
 
 
 def load_ipython_extension(shell: "InteractiveShell") -> None:

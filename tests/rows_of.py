@@ -2,9 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
+from rlscope.analysis.analysis import Analysis, tables
+from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
+from rlscope.analysis.tables.loop import evaluation_seconds
+from rlscope.analysis.tables.samples import TokenRates
 
 
 def rows_of(row_class: type[Any], records: Iterable[Mapping[str, Any]], **usual: Any) -> Rows[Any]:
@@ -18,3 +23,14 @@ def rows_of(row_class: type[Any], records: Iterable[Mapping[str, Any]], **usual:
             for record in records
         ),
     )
+
+
+def bare_analysis(**values: Any) -> Analysis:
+    """An analysis of a trace with no rows and no facts but the given ones."""
+    found = object.__new__(Analysis)
+    vars(found).update({table.name: Rows(table.row_class) for table in tables()})
+    vars(found).update(directory=Path("trace"), utilization=Utilization(Path("trace")), correction=None)
+    vars(found).update(values)
+    vars(found)["token_rates"] = TokenRates()
+    vars(found)["evaluation_s"] = evaluation_seconds(found.breakdown, found.outside)
+    return found

@@ -1,10 +1,18 @@
-"""This file defines an analysis: what `rlscope analyze` shows of one trace, as rows and numbers."""
+"""This file defines an analysis: what `rlscope analyze` shows of one trace, each table and fact declared once.
 
-from dataclasses import dataclass
-from pathlib import Path
+The document of `--json`, its schema, the documentation's list of tables, what pages shorten, and Parquet files follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from copy import copy
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from rlscope.analysis.correction.corrected import AppliedCorrection
-from rlscope.analysis.counters.runs import CounterRuns
+from rlscope.analysis.counters.runs import CounterRuns, Counters
+from rlscope.analysis.devices.idle import device_idle_rows
+from rlscope.analysis.devices.launches import launch_rows
 from rlscope.analysis.devices.rows import (
     DeviceIdleRow,
     DeviceShareRow,
@@ -15,11 +23,18 @@ from rlscope.analysis.devices.rows import (
     GpuRow,
     LaunchRow,
 )
+from rlscope.analysis.devices.timeline import device_timeline_rows
+from rlscope.analysis.devices.work import device_work_rows, gpu_operation_rows, gpu_rows
 from rlscope.analysis.lines.rows import CallSiteRow, LineRow, SyncPointRow
+from rlscope.analysis.lines.tables import call_site_rows, line_rows, sync_point_rows
 from rlscope.analysis.memory.rows import MemoryGrowthRow, MemoryRow
+from rlscope.analysis.memory.tables import memory_growth_rows, memory_rows
+from rlscope.analysis.ranks.kernels import where_waited
 from rlscope.analysis.ranks.rows import CollectiveRow, DeviceRankRow, RankRow, StragglerRow
-from rlscope.analysis.reported import Utilization
-from rlscope.analysis.rows import Rows
+from rlscope.analysis.ranks.stragglers import straggler_rows
+from rlscope.analysis.ranks.tables import collective_rows, device_rank_rows, rank_rows
+from rlscope.analysis.rows import Rows, RowT
+from rlscope.analysis.run import Run
 from rlscope.analysis.table_rows import (
     BreakdownRow,
     CallRow,
@@ -35,123 +50,513 @@ from rlscope.analysis.table_rows import (
     TransitionRow,
     WaitRow,
 )
-from rlscope.analysis.tables.loop import evaluation_seconds
-from rlscope.analysis.tables.samples import SampleRow, SampleTailRow, TokenRates, token_rates
+from rlscope.analysis.tables.breakdown import breakdown_rows, thread_rows, transition_rows
+from rlscope.analysis.tables.calls import call_rows, iteration_rows
+from rlscope.analysis.tables.dependencies import wait_rows
+from rlscope.analysis.tables.loop import evaluation_seconds, outside_rows
+from rlscope.analysis.tables.machines import machine_rows
+from rlscope.analysis.tables.processes import phase_rows, process_rows
+from rlscope.analysis.tables.samples import (
+    SampleRow,
+    SampleTailRow,
+    TokenRates,
+    sample_rows,
+    sample_tail_rows,
+    token_rates,
+)
+from rlscope.analysis.tables.tasks import task_rows
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+FactT = TypeVar("FactT")
 
 
-@dataclass(frozen=True)
+class Table(Generic[RowT]):
+    """A table of an analysis: what its rows are, where they come from, and what readers say of it.
+
+    Attributes:
+        name: What it is called, everywhere.
+        row_class: Its columns.
+        per: What a row is for, as a list.
+        values: What a row says of it.
+        title: What pages call it where they say that it was shortened.
+        largest: The column by which rows are large, so that a page can leave out small ones; empty: it holds all rows.
+        asked_by: The option of `rlscope analyze` without which the table is empty; empty: none.
+        in_document: Whether `--json` has it.
+        beside: The document has this table only where that one has rows; empty: in any case, unless nobody asked.
+        left_out: Columns that the document does not have.
+    """
+
+    name: str
+
+    def __init__(
+        self,
+        row_class: type[RowT],
+        rows: Callable[[Run, Analysis], Iterable[RowT]],
+        *,
+        per: str,
+        values: str,
+        title: str = "",
+        largest: str = "",
+        asked_by: str = "",
+        in_document: bool = True,
+        beside: str = "",
+        left_out: tuple[str, ...] = (),
+    ) -> None:
+        """Declare the table; `rows` are found from a run and other tables."""
+        self.row_class = row_class
+        self._rows = rows
+        self.per = per
+        self.values = values
+        self.title = title
+        self.largest = largest
+        self.asked_by = asked_by
+        self.in_document = in_document
+        self.beside = beside
+        self.left_out = left_out
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, found: None, owner: type) -> Self: ...
+
+    @overload
+    def __get__(self, found: Analysis, owner: type) -> Rows[RowT]: ...
+
+    def __get__(self, found: Analysis | None, owner: type) -> Self | Rows[RowT]:
+        if found is None:
+            return self
+        rows = Rows(self.row_class, self._rows(found.run, found))
+        vars(found)[self.name] = rows  # which is looked at before this
+        return rows
+
+
+class Fact(Generic[FactT]):
+    """A number or text of an analysis, declared by a method whose docstring says what it means.
+
+    Attributes:
+        name: What it is called, everywhere.
+        find: Finds it.
+        in_document: Whether `--json` has it.
+        beside: The document has it only where that table has rows; empty: in any case.
+    """
+
+    name: str
+
+    def __init__(self, find: Callable[[Any, Run], FactT], *, in_document: bool = True, beside: str = "") -> None:
+        self.find = find
+        self.in_document = in_document
+        self.beside = beside
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, found: None, owner: type) -> Self: ...
+
+    @overload
+    def __get__(self, found: Analysis, owner: type) -> FactT: ...
+
+    def __get__(self, found: Analysis | None, owner: type) -> Self | FactT:
+        if found is None:
+            return self
+        fact = vars(found)[self.name] = self.find(found, found.run)
+        return fact
+
+
+def _fact(*, in_document: bool = True, beside: str = "") -> Callable[[Callable[[Any, Run], FactT]], Fact[FactT]]:
+    return lambda find: Fact(find, in_document=in_document, beside=beside)
+
+
+def _evaluation_s(found: Analysis, run: Run) -> dict[str, float]:
+    """Return how long each process was in the phase `evaluation`, which advice, figures and rates leave out.
+
+    Without processes of which nothing but evaluation is known: there it is left out of nothing.
+    """
+    return evaluation_seconds(found.breakdown, found.outside)
+
+
 class Analysis:
     """This is what `rlscope analyze` shows. `analysis.breakdown.table` and the like are pandas tables of the rows.
 
     Attributes:
-        directory: the trace.
-        processes: by start.
-        breakdown: by process.
-        outside: the rows of the breakdown in no operation and no phase once more, by part of the training loop.
-        threads: each thread's own view. Empty unless asked for.
-        calls: by function, of each process those with most time first. Empty unless asked for.
-        lines: time in Python by line. Empty unless stacks were looked at (`record --lines`).
-        memory: the most memory that was seen in use, by operation.
-        memory_growth: how memory went over time.
-        sync_points: where processes waited for devices, by the function that made them wait.
-        call_sites: which lines made native calls. Empty unless stacks were looked at.
-        torn_stacks: how many stacks changed while they were read, and so are in no line.
-        iteration_times: how long each iteration took. Empty unless calls are asked for.
-        phases: by process and start.
-        waits: what processes waited in.
-        tasks: operations of coroutines and generators.
-        samples: what was reported of samples, by process and name.
-        sample_tails: how long the last samples of each iteration kept the others.
-        dependencies: which processes waited for which others.
-        collectives: what ranks called of communicators.
-        ranks: what ranks did with their time.
-        stragglers: which of them kept the others waiting, the longest first.
-        collective_kernels: what communicators ran on devices, as in `collectives`.
-        device_ranks: what the devices of ranks did with their time.
-        device_timeline: when devices worked.
-        transitions: how often processes went from one category into another.
-        machines: that of `rlscope record` first.
-        gpu: the devices that were used.
-        gpu_operations: what operations launched on them.
-        device_work: what the work was. Not in the JSON document.
-        device_shares: who had a device that several processes used.
-        device_switches: how such a device passed from one process to another.
-        device_idle: why devices did nothing in the training loop.
-        launches: operations whose launches devices waited for, which a CUDA graph would shorten.
-        counters: hardware counters by operation. Empty without counters.
-        counter_runs: how counters were sampled; None in a run without. With counters, times are not for comparison.
-        complete: nothing is known to be missing.
-        why: what is missing, one sentence each.
-        dropped_events: records that could not be written, those of devices included.
-        misnested_operations: how many were closed by the end of another one, before their own.
-        iterations: of the process that reported most of them; None without progress.
-        timesteps: made during the recorded iterations; None without progress.
-        total_timesteps: of the whole training; None if unknown.
-        extrapolated_s: time for `total_timesteps` at the recorded rate, without evaluation; None if unknown.
-        correction: how times were corrected; None if they were not.
-        uncorrected: why they were not; empty if they were.
-        utilization: what the machine reported of devices and processes. Not in the JSON document.
+        run: What it is made from; it has that only until it is made.
     """
 
-    directory: Path
-    processes: Rows[ProcessRow]
-    breakdown: Rows[BreakdownRow]
-    outside: Rows[OutsideRow]
-    threads: Rows[ThreadRow]
-    calls: Rows[CallRow]
-    lines: Rows[LineRow]
-    memory: Rows[MemoryRow]
-    memory_growth: Rows[MemoryGrowthRow]
-    sync_points: Rows[SyncPointRow]
-    call_sites: Rows[CallSiteRow]
-    torn_stacks: int
-    iteration_times: Rows[IterationRow]
-    phases: Rows[PhaseRow]
-    waits: Rows[WaitRow]
-    tasks: Rows[TaskRow]
-    samples: Rows[SampleRow]
-    sample_tails: Rows[SampleTailRow]
-    dependencies: Rows[DependencyRow]
-    collectives: Rows[CollectiveRow]
-    ranks: Rows[RankRow]
-    stragglers: Rows[StragglerRow]
-    collective_kernels: Rows[CollectiveRow]
-    device_ranks: Rows[DeviceRankRow]
-    device_timeline: Rows[DeviceTimelineRow]
-    transitions: Rows[TransitionRow]
-    machines: Rows[MachineRow]
-    gpu: Rows[GpuRow]
-    gpu_operations: Rows[GpuOperationRow]
-    device_work: Rows[DeviceWorkRow]
-    device_shares: Rows[DeviceShareRow]
-    device_switches: Rows[DeviceSwitchRow]
-    device_idle: Rows[DeviceIdleRow]
-    launches: Rows[LaunchRow]
-    counters: Rows[CounterRow]
-    counter_runs: CounterRuns | None
-    complete: bool
-    why: tuple[str, ...]
-    dropped_events: int
-    misnested_operations: int
-    iterations: int | None
-    timesteps: int | None
-    total_timesteps: int | None
-    extrapolated_s: float | None
-    correction: AppliedCorrection | None
-    uncorrected: str
-    utilization: Utilization
+    run: Run
 
-    @property
-    def evaluation_s(self) -> dict[str, float]:
-        """Return how long each process was in the phase `evaluation`, which advice, figures, rates and
-        transitions leave out.
+    def __init__(self, run: Run) -> None:
+        """Find all tables and facts.
 
-        Without processes of which nothing but evaluation is known: there it is left out of nothing.
+        Args:
+            run: A swept trace.
+
+        Raises:
+            TraceError: A process file cannot be read.
         """
-        return evaluation_seconds(self.breakdown, self.outside)
+        self.run = run
+        self.directory = run.swept.trace.directory
+        self.utilization = run.utilization
+        for name in members():
+            getattr(self, name)
+        del self.run
 
-    @property
-    def token_rates(self) -> TokenRates:
+    @_fact()
+    def complete(self, run: Run) -> bool:
+        """Return whether nothing is known to be missing."""
+        return not self.why
+
+    @_fact()
+    def why(self, run: Run) -> tuple[str, ...]:
+        """Return what is missing, one sentence each."""
+        return (*run.swept.why, *self.sampled.why)
+
+    @_fact()
+    def dropped_events(self, run: Run) -> int:
+        """Return how many records could not be written, those of devices included."""
+        return run.swept.dropped_events
+
+    @_fact()
+    def misnested_operations(self, run: Run) -> int:
+        """Return how many operations were closed by the end of another one, before their own."""
+        return sum(process.found.misnested_operations for process in run.swept.processes)
+
+    processes = Table(
+        ProcessRow,
+        lambda run, found: process_rows(run.swept, run.corrected),
+        per="process",
+        values="identity, machine, parent, role, exit status, start, end, wall time; corrected, with an interval; "
+        "`uncorrectable_s`; `iterations` reported; `threads_in_operations`; `beside_s`",
+    )
+    breakdown = Table(
+        BreakdownRow,
+        lambda run, found: breakdown_rows(run.swept, run.corrected),
+        per="process, phase, stage, operation, category, resource",
+        values="seconds; corrected, with an interval",
+    )
+    outside = Table(
+        OutsideRow,
+        lambda run, found: outside_rows(run.swept),
+        per="process, part, category, resource",
+        values="seconds in no operation and no phase: before, in or after the training loop",
+    )
+    threads = Table(
+        ThreadRow,
+        lambda run, found: thread_rows(run.swept),
+        per="process, thread, phase, stage, operation, category, resource",
+        values="seconds in which the thread took part, by its own view: rules 1, 2, 4, 6, 10; never by launch",
+        asked_by="--by thread",
+        in_document=False,
+    )
+    memory = Table(
+        MemoryRow,
+        lambda run, found: memory_rows(run.swept),
+        per="process, owner (`host`, `PyTorch`, `JAX`), device, stage, operation",
+        values="samples, and the most bytes that were in use in them",
+        title="Memory",
+        largest="highest_bytes",
+    )
+    memory_growth = Table(
+        MemoryGrowthRow,
+        lambda run, found: memory_growth_rows(run.swept),
+        per="process, owner, device",
+        values="samples; first, last and peak bytes; growth in bytes per second with an interval of 95 %, and per "
+        "iteration; whether it grew to the end",
+    )
+    sync_points = Table(
+        SyncPointRow,
+        lambda run, found: sync_point_rows(run.swept, run.progress.iterations),
+        per='process, stage, operation, native function (`""`: none), CUDA call that waits',
+        values="count, per iteration; seconds on its thread; the line that most of those stacks have that were seen "
+        "there, and how many",
+        title="Where the CPU waited for the GPU",
+        largest="seconds",
+    )
+    transitions = Table(
+        TransitionRow,
+        lambda run, found: transition_rows(run.swept, run.progress, {*found.evaluation_s}),
+        per="process, stage, operation, from, to",
+        values="count; per iteration and per timestep of the run; without evaluation",
+    )
+    machines = Table(
+        MachineRow,
+        lambda run, found: machine_rows(run.swept.machines),
+        per="machine",
+        values="how its processes were placed, how far its clock was ahead, the error that is left, drift",
+    )
+    gpu = Table(
+        GpuRow,
+        lambda run, found: gpu_rows(run.devices, run.busy_parts, run.reported_shares),
+        per="device",
+        values="seconds in which it worked for any process, in which it communicated, and in which it did nothing "
+        "else; sum of the kernels' durations, utilization as the driver reported it",
+        left_out=("name",),
+    )
+    gpu_operations = Table(
+        GpuOperationRow,
+        lambda run, found: gpu_operation_rows(run.devices),
+        per="process, device, operation",
+        values="seconds in which the device worked, and in which it only communicated; kernels",
+        title="Device time by operation",
+        largest="busy_s",
+    )
+    device_work = Table(
+        DeviceWorkRow,
+        lambda run, found: device_work_rows(run.devices),
+        per="process, device, stage, operation, name",
+        values="count, sum of durations, bytes moved",
+        title="Kernels and copies",
+        largest="seconds",
+        in_document=False,
+    )
+    device_shares = Table(
+        DeviceShareRow,
+        lambda run, found: run.shared.shares,
+        per='device that several processes used, process (`""`: all)',
+        values="seconds in which it worked for this process alone, and for it and others at once",
+    )
+    device_switches = Table(
+        DeviceSwitchRow,
+        lambda run, found: run.shared.switches,
+        per="device that several processes used, process before, process after",
+        values="count, seconds in which the device did nothing between the work of both, the longest",
+    )
+    device_idle = Table(
+        DeviceIdleRow,
+        lambda run, found: device_idle_rows(run.clocks, found.dependencies, {*found.evaluation_s}, run.recover),
+        per="device, process that speaks for it, cause, stage, operation",
+        values="seconds in the training loop in which it worked for no process",
+        title="Why devices did nothing",
+        largest="seconds",
+    )
+    launches = Table(
+        LaunchRow,
+        lambda run, found: launch_rows(run.devices, found.device_idle),
+        per="process, device, stage, operation of the training loop that launched 100 kernels or more",
+        values="launches; means of a kernel and of the device's idle time for each, while the process was in Python, "
+        "the backend or CUDA there; `graph_saves_s`, the most that one CUDA graph saves: all of that idle "
+        "time",
+    )
+    phases = Table(
+        PhaseRow,
+        lambda run, found: phase_rows(run.swept, found.breakdown),
+        per="process, phase",
+        values="start, end, and seconds: all, with the CPU at work, with a device at work, in category `wait`",
+        title="Phases",
+        largest="wall_s",
+    )
+    waits = Table(
+        WaitRow,
+        lambda run, found: wait_rows(run.swept),
+        per="process, phase, function (or `(blocked)`), stream",
+        values="count, seconds of category `wait`, of these in operations, of these in the training loop",
+        title="Waits",
+        largest="wait_s",
+    )
+    tasks = Table(
+        TaskRow,
+        lambda run, found: task_rows(run.swept),
+        per="process, operation that was suspended with its coroutine or generator",
+        values="count; seconds in which they ran; of the time from begin to end the sum, median, 99th percentile, "
+        "maximum",
+        title="Tasks",
+        largest="elapsed_s",
+    )
+    samples = Table(
+        SampleRow,
+        lambda run, found: sample_rows(run.swept),
+        per="process, name under which samples were reported",
+        values="count and tokens, of these discarded; versions and staleness; seconds from begin to report: sum, "
+        "median, 99th percentile, maximum; `queue_s`; `discarded_device_s`",
+        title="Samples",
+        largest="count",
+    )
+    sample_tails = Table(
+        SampleTailRow,
+        lambda run, found: sample_tail_rows(run.swept),
+        per="process, iteration in which samples were complete",
+        values="samples; from when 90 % of them were to the last: start, seconds, of these without a device at work",
+        title="Tails of samples",
+        largest="tail_s",
+    )
+    dependencies: Table[DependencyRow] = Table(
+        DependencyRow,
+        lambda run, found: run.dependencies(found.waits),
+        per="process, phase, process that it waited on, stream",
+        values="count, seconds of category `wait`",
+        title="Who waited for whom",
+        largest="wait_s",
+    )
+    collectives = Table(
+        CollectiveRow,
+        lambda run, found: collective_rows(run.communicator_calls),
+        per="rank, communicator, kind of call",
+        values="count, matched, bytes; seconds late, hidden, waited for the last rank, of transfer: "
+        "[several-gpus.md](several-gpus.md)",
+        title="Calls of communicators",
+        largest="wait_s",
+    )
+    ranks = Table(
+        RankRow,
+        lambda run, found: rank_rows(found.processes, found.waits, found.collectives),
+        per="rank",
+        values="wall time, of it computing, waiting for the last rank, other communication, other waiting",
+    )
+    stragglers = Table(
+        StragglerRow,
+        lambda run, found: straggler_rows(
+            run.swept,
+            where_waited(run.communicator_calls, run.communicator_kernels),
+            found.processes,
+            found.breakdown,
+            found.waits,
+        ),
+        per="rank that was the last in a call",
+        values="how long it kept the others, whether it stands out, and what it did more than they",
+    )
+    collective_kernels = Table(
+        CollectiveRow,
+        lambda run, found: collective_rows(run.communicator_kernels),
+        per="rank, communicator, kind of NCCL's kernels",
+        values="as in `collectives`, of devices",
+        title="Kernels of communicators",
+        largest="wait_s",
+    )
+    device_ranks = Table(
+        DeviceRankRow,
+        lambda run, found: device_rank_rows(run.devices, run.communicator_kernels, found.processes),
+        per="rank, device",
+        values="wall time, of it computing, exposed waiting for the last rank, other exposed communication, idle",
+    )
+    device_timeline = Table(
+        DeviceTimelineRow,
+        lambda run, found: device_timeline_rows(run.swept, run.devices, run.busy_parts, run.utilization),
+        per="device, part of the run (200)",
+        values="share in which it worked for any process, and in which it only communicated; utilization as the "
+        "driver reported it",
+    )
+
+    @_fact(in_document=False)
+    def sampled(self, run: Run) -> Counters:
+        """Return what hardware counters say."""
+        return run.counters(self.breakdown)
+
+    counters = Table(
+        CounterRow,
+        lambda run, found: found.sampled.rows,
+        per="process, device, stage, operation that launched work, hardware counter",
+        values="while work ran, while the operation was open, or in all: [gpu.md](gpu.md)",
+        title="Counters",
+        largest="busy_s",
+    )
+
+    @_fact()
+    def counter_runs(self, run: Run) -> CounterRuns | None:
+        """Return how counters were sampled; None in a run without. With counters, times are not for comparison."""
+        return self.sampled.runs
+
+    @_fact()
+    def iterations(self, run: Run) -> int | None:
+        """Return those of the process that reported most of them; None without progress."""
+        return run.progress.iterations
+
+    @_fact()
+    def timesteps(self, run: Run) -> int | None:
+        """Return those made during the recorded iterations; None without progress."""
+        return run.progress.timesteps
+
+    @_fact()
+    def total_timesteps(self, run: Run) -> int | None:
+        """Return those of the whole training; None if unknown."""
+        return run.progress.total_timesteps
+
+    @_fact()
+    def extrapolated_s(self, run: Run) -> float | None:
+        """Return the time for `total_timesteps` at the recorded rate, without evaluation; None if unknown."""
+        return run.progress.extrapolated_s
+
+    @_fact()
+    def tokens(self, run: Run) -> int | None:
+        """Return how many tokens all samples had; None without samples."""
+        return self.token_rates.tokens
+
+    @_fact()
+    def tokens_per_s(self, run: Run) -> float | None:
+        """Return how many of them came in a second of the run."""
+        return self.token_rates.tokens_per_s
+
+    @_fact()
+    def trained_tokens_per_s(self, run: Run) -> float | None:
+        """Return how many of them came in a second that were not discarded."""
+        return self.token_rates.trained_tokens_per_s
+
+    evaluation_s: Fact[dict[str, float]] = Fact(_evaluation_s)
+
+    @_fact()
+    def correction(self, run: Run) -> AppliedCorrection | None:
+        """Return how times were corrected; None if they were not."""
+        return None
+
+    @_fact()
+    def uncorrected(self, run: Run) -> str:
+        """Return why they were not; empty if they were."""
+        return run.uncorrected
+
+    calls = Table(
+        CallRow,
+        lambda run, found: call_rows(run.swept) if run.is_by_function else (),
+        per="process, stage, operation, category, function",
+        values="count: calls that began, on any thread; seconds of the process, as recorded",
+        asked_by="--by function",
+        beside="calls",
+    )
+    iteration_times = Table(
+        IterationRow,
+        lambda run, found: iteration_rows(run.swept) if run.is_by_function else (),
+        per="process, iteration",
+        values="when it began, seconds: from one report of progress to the next, counted from 0",
+        asked_by="--by function",
+        beside="calls",
+    )
+    lines = Table(
+        LineRow,
+        lambda run, found: line_rows(run.swept),
+        per="process, stage, operation, function, file, line",
+        values="stacks: how many were seen there; seconds of the process in Python, as recorded. Of runs that were "
+        "recorded with `--lines`",
+        title="Lines of Python",
+        largest="seconds",
+        asked_by="--by line",
+        beside="lines",
+    )
+    call_sites = Table(
+        CallSiteRow,
+        lambda run, found: call_site_rows(run.swept),
+        per="process, stage, operation, native function, caller, file, line",
+        values="stacks: in how many of its calls one was seen, `waiting_stacks`: in how many of these it waited for "
+        "a device; estimated percent of the operation's calls of this function, and of their time; the "
+        "seconds of that; the layer of the function",
+        title="Lines that made native calls",
+        largest="seconds",
+        asked_by="--by line",
+        beside="lines",
+    )
+
+    @_fact(beside="lines")
+    def torn_stacks(self, run: Run) -> int:
+        """Return how many stacks changed while they were read, and so are in no line."""
+        return sum(process.found.torn_stacks for process in run.swept.processes)
+
+    def replaced(self, **values: Any) -> Self:
+        """Return this analysis with other values of some tables and facts; all others are as they were."""
+        found = copy(self)
+        vars(found).update(values)
+        return found
+
+    @_fact(in_document=False)
+    def token_rates(self, run: Run) -> TokenRates:
         """Return how many tokens the samples had, and how fast they came; of None without samples."""
         return token_rates(self.samples, self.processes)
 
@@ -177,3 +582,13 @@ class Analysis:
         from rlscope.analysis.outline.html import html_of
 
         return html_of(self)
+
+
+def members() -> dict[str, Table[Any] | Fact[Any]]:
+    """Return all tables and facts of an analysis by their names, in the order of its document."""
+    return {name: member for name, member in vars(Analysis).items() if isinstance(member, (Table, Fact))}
+
+
+def tables() -> list[Table[Any]]:
+    """Return all tables of an analysis, in the order of its document."""
+    return [member for member in members().values() if isinstance(member, Table)]

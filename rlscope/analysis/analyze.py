@@ -1,37 +1,12 @@
 """This file makes the analysis of a trace: sweeps it and puts the rows together."""
 
 from collections import Counter
-from dataclasses import asdict, replace
 
 from rlscope.analysis.advice.owner_path import owner_path
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.correction.corrected import AppliedCorrection, CorrectedProcess, Correction, removed_s
-from rlscope.analysis.counters.runs import Counters, is_sampled
-from rlscope.analysis.devices.clock import shared_clocks
-from rlscope.analysis.devices.devices import Device, devices_of
-from rlscope.analysis.devices.idle import device_idle_rows
-from rlscope.analysis.devices.launches import launch_rows
-from rlscope.analysis.devices.sharing import shared_devices
-from rlscope.analysis.devices.timeline import busy_parts, device_timeline_rows
-from rlscope.analysis.devices.work import device_work_rows, gpu_operation_rows, gpu_rows
-from rlscope.analysis.lines.tables import line_tables
-from rlscope.analysis.memory.tables import memory_growth_rows, memory_rows
-from rlscope.analysis.ranks.matching import Collective, collectives_of
-from rlscope.analysis.ranks.rank_tables import rank_tables
-from rlscope.analysis.ranks.tables import is_communication, rank_dependencies
-from rlscope.analysis.reported import Utilization
-from rlscope.analysis.rows import Rows
-from rlscope.analysis.sweep import TraceSweep, own_correction, sweep_trace
-from rlscope.analysis.table_rows import BreakdownRow, CallRow, CounterRow, DependencyRow, IterationRow, WaitRow
-from rlscope.analysis.tables.breakdown import breakdown_rows, thread_rows, transition_rows
-from rlscope.analysis.tables.calls import call_rows, iteration_rows
-from rlscope.analysis.tables.dependencies import dependency_rows, wait_rows
-from rlscope.analysis.tables.loop import evaluation_seconds, outside_rows
-from rlscope.analysis.tables.machines import machine_rows
-from rlscope.analysis.tables.processes import phase_rows, process_rows
-from rlscope.analysis.tables.progress import progress_of
-from rlscope.analysis.tables.samples import sample_rows, sample_tail_rows
-from rlscope.analysis.tables.tasks import task_rows
+from rlscope.analysis.correction.corrected import AppliedCorrection, CorrectedProcess, Correction
+from rlscope.analysis.run import Run
+from rlscope.analysis.sweep import TraceSweep, sweep_trace
 from rlscope.model import GpuAttribution
 from rlscope.trace.reader import Trace
 
@@ -56,13 +31,9 @@ def analyze(
         correction: what recording costs, or why times are not to be corrected.
         by_function: fill `calls` and `iteration_times` too.
     """
-    costs = correction if isinstance(correction, Correction) else None
-    bins = 0 if by_function else None
-    swept = sweep_trace(trace, recover, by_thread, gpu_attribution, costs, bins)
-    analysis = make_analysis(swept, recover, "" if isinstance(correction, Correction) else correction)
-    if not by_function:
-        return analysis
-    return replace(analysis, calls=call_rows(swept), iteration_times=iteration_rows(swept))
+    costs, uncorrected = (correction, "") if isinstance(correction, Correction) else (None, correction)
+    swept = sweep_trace(trace, recover, by_thread, gpu_attribution, costs, 0 if by_function else None)
+    return make_analysis(swept, recover, uncorrected, by_function)
 
 
 def analyze_in_detail(
@@ -70,116 +41,26 @@ def analyze_in_detail(
     bins: int,
     recover: bool = False,
     correction: Correction | str = NO_CALIBRATION,
+    by_function: bool = False,
 ) -> tuple[TraceSweep, Analysis]:
     """Do the same with functions, iterations, instances of operations and `bins` per process; return the sweep too."""
-    costs = correction if isinstance(correction, Correction) else None
+    costs, uncorrected = (correction, "") if isinstance(correction, Correction) else (None, correction)
     swept = sweep_trace(trace, recover, correction=costs, bins=bins)
-    return swept, make_analysis(swept, recover, "" if isinstance(correction, Correction) else correction)
+    return swept, make_analysis(swept, recover, uncorrected, by_function)
 
 
-def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = NO_CALIBRATION) -> Analysis:
-    """Return the rows of a trace that was swept; `uncorrected` says why without costs, if it was."""
-    progress = progress_of(swept)
-    utilization = Utilization(swept.trace.directory)
-    devices = devices_of(swept)
-    clocks = shared_clocks(swept, devices)
-    parts = busy_parts(clocks, recover)
-    shared = shared_devices(clocks, recover)
-    corrected = _corrected(swept)
-    breakdown = breakdown_rows(swept, corrected)
-    outside = outside_rows(swept)
-    waits = wait_rows(swept)
-    calls = collectives_of(swept)
-    dependencies = _dependencies(swept, waits, calls)
-    processes = process_rows(swept, corrected)
-    evaluating = {*evaluation_seconds(breakdown, outside)}
-    counters = _counters(swept, devices, breakdown, recover)
-    idle = device_idle_rows(clocks, dependencies, evaluating, recover)
-    why = (*swept.why, *counters.why)
-    analysis = Analysis(
-        directory=swept.trace.directory,
-        processes=processes,
-        breakdown=breakdown,
-        outside=outside,
-        threads=thread_rows(swept),
-        calls=Rows(CallRow),
-        **line_tables(swept, progress.iterations)._asdict(),
-        memory=memory_rows(swept),
-        memory_growth=memory_growth_rows(swept),
-        iteration_times=Rows(IterationRow),
-        phases=phase_rows(swept, breakdown),
-        waits=waits,
-        tasks=task_rows(swept),
-        samples=sample_rows(swept),
-        sample_tails=sample_tail_rows(swept),
-        dependencies=dependencies,
-        **rank_tables(swept, devices, calls, (processes, breakdown, waits), recover)._asdict(),
-        device_timeline=device_timeline_rows(swept, devices, parts, utilization),
-        transitions=transition_rows(swept, progress, evaluating),
-        machines=machine_rows(swept.machines),
-        gpu=gpu_rows(devices, parts, utilization.mean(*_run_ns(swept)) if devices else {}),
-        gpu_operations=gpu_operation_rows(devices),
-        device_work=device_work_rows(devices),
-        device_shares=shared.shares,
-        device_switches=shared.switches,
-        device_idle=idle,
-        launches=launch_rows(devices, idle),
-        counters=counters.rows,
-        counter_runs=counters.runs,
-        complete=not why,
-        why=why,
-        dropped_events=swept.dropped_events,
-        misnested_operations=sum(process.found.misnested_operations for process in swept.processes),
-        **asdict(progress),
-        correction=None,
-        uncorrected=uncorrected if corrected is None else "",
-        utilization=utilization,
-    )
-    return analysis if corrected is None else replace(analysis, correction=_applied(swept, corrected, analysis))
+def make_analysis(
+    swept: TraceSweep, recover: bool = False, uncorrected: str = NO_CALIBRATION, by_function: bool = False
+) -> Analysis:
+    """Return the analysis of a trace that was swept, with detail if it is to be by function.
 
-
-def _dependencies(swept: TraceSweep, waits: Rows[WaitRow], calls: list[Collective]) -> Rows[DependencyRow]:
-    """Return who waited for whom: by pipes and sockets, and by communicators, whose members say when they called."""
-    boots = {process.name: process.file.header.boot_id for process in swept.processes}
-    by_channel = dependency_rows((row for row in waits if not is_communication(row)), boots)
-    by_communicator = rank_dependencies((row for row in waits if is_communication(row)), calls)
-    return Rows(DependencyRow, [*by_channel, *by_communicator])
-
-
-def _counters(swept: TraceSweep, devices: list[Device], breakdown: Rows[BreakdownRow], recover: bool) -> Counters:
-    if not is_sampled(swept):
-        return Counters(Rows(CounterRow), None, ())
-    from rlscope.analysis.counters.counters import counters_of  # and numpy, which few traces need
-
-    return counters_of(swept, devices, breakdown, recover)
-
-
-def _run_ns(swept: TraceSweep) -> tuple[int, int]:
-    """Return CLOCK_MONOTONIC of the machine that ran the command, from the first process's start to the last one's
-    end.
+    `uncorrected` says why it was swept without costs, if it was.
     """
-    boot_id = swept.main.file.header.boot_id
-    here = [process for process in swept.processes if process.file.header.boot_id == boot_id]
-    starts = [process.file.clock.monotonic_ns(process.found.start_ticks) for process in here]
-    ends = [process.file.clock.monotonic_ns(process.found.end_ticks) for process in here]
-    return min(starts), max(ends)
-
-
-def _corrected(swept: TraceSweep) -> list[CorrectedProcess] | None:
-    """Return the corrected times of each process; None without a correction."""
-    correction = swept.correction
-    if correction is None:
-        return None
-    removed = [removed_s(process.found, process.file.clock) for process in swept.processes]
-    return [
-        CorrectedProcess(
-            process.found,
-            process.file.clock,
-            own_correction(correction, process.file, process.found.properties),
-            waits_shortened_by_s=sum(removed) - own,
-        )
-        for process, own in zip(swept.processes, removed, strict=True)
-    ]
+    run = Run(swept, recover, uncorrected, by_function)
+    analysis = Analysis(run)
+    if run.corrected is None:
+        return analysis
+    return analysis.replaced(correction=_applied(swept, run.corrected, analysis))
 
 
 def _applied(swept: TraceSweep, corrected: list[CorrectedProcess], analysis: Analysis) -> AppliedCorrection:

@@ -1,9 +1,10 @@
 """This file makes the document of `analyze --json`: all that is known of a trace, and the advice."""
 
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
+from typing import Any
 
 from rlscope.analysis.advice.advice import advise
-from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.analysis import Analysis, Table, members
 
 SCHEMA = 1
 
@@ -21,57 +22,23 @@ def advice_of(analysis: Analysis) -> dict[str, object] | None:
 
 def tables_of(analysis: Analysis) -> dict[str, object]:
     """Return all of the document but the advice."""
-    by_function: dict[str, object] = {
-        "calls": analysis.calls.records(),
-        "iteration_times": analysis.iteration_times.records(),
-    }
-    by_line: dict[str, object] = {
-        "lines": analysis.lines.records(),
-        "call_sites": analysis.call_sites.records(),
-        "torn_stacks": analysis.torn_stacks,
-    }
-    return {
-        "schema": SCHEMA,
-        "complete": analysis.complete,
-        "why": list(analysis.why),
-        "dropped_events": analysis.dropped_events,
-        "misnested_operations": analysis.misnested_operations,
-        "processes": analysis.processes.records(),
-        "breakdown": analysis.breakdown.records(),
-        "outside": analysis.outside.records(),
-        "memory": analysis.memory.records(),
-        "memory_growth": analysis.memory_growth.records(),
-        "sync_points": analysis.sync_points.records(),
-        "transitions": analysis.transitions.records(),
-        "machines": analysis.machines.records(),
-        "gpu": [{name: value for name, value in row.items() if name != "name"} for row in analysis.gpu.records()],
-        "gpu_operations": analysis.gpu_operations.records(),
-        "device_shares": analysis.device_shares.records(),
-        "device_switches": analysis.device_switches.records(),
-        "device_idle": analysis.device_idle.records(),
-        "launches": analysis.launches.records(),
-        "phases": analysis.phases.records(),
-        "waits": analysis.waits.records(),
-        "tasks": analysis.tasks.records(),
-        "samples": analysis.samples.records(),
-        "sample_tails": analysis.sample_tails.records(),
-        "dependencies": analysis.dependencies.records(),
-        "collectives": analysis.collectives.records(),
-        "ranks": analysis.ranks.records(),
-        "stragglers": analysis.stragglers.records(),
-        "collective_kernels": analysis.collective_kernels.records(),
-        "device_ranks": analysis.device_ranks.records(),
-        "device_timeline": analysis.device_timeline.records(),
-        "counters": analysis.counters.records(),
-        "counter_runs": asdict(analysis.counter_runs) if analysis.counter_runs is not None else None,
-        "iterations": analysis.iterations,
-        "timesteps": analysis.timesteps,
-        "total_timesteps": analysis.total_timesteps,
-        "extrapolated_s": analysis.extrapolated_s,
-        **asdict(analysis.token_rates),
-        "evaluation_s": analysis.evaluation_s,
-        "correction": asdict(analysis.correction) if analysis.correction is not None else None,
-        "uncorrected": analysis.uncorrected,
-        **(by_function if analysis.calls else {}),
-        **(by_line if analysis.lines else {}),
-    }
+    found: dict[str, object] = {"schema": SCHEMA}
+    for name, member in members().items():
+        if member.in_document and (not member.beside or getattr(analysis, member.beside)):
+            value = getattr(analysis, name)
+            found[name] = _records(member, value) if isinstance(member, Table) else _plain(value)
+    return found
+
+
+def _records(table: Table[Any], rows: Any) -> list[dict[str, object]]:
+    records: list[dict[str, object]] = rows.records()
+    for row in records if table.left_out else ():
+        for column in table.left_out:
+            del row[column]
+    return records
+
+
+def _plain(fact: Any) -> object:
+    if is_dataclass(fact) and not isinstance(fact, type):
+        return asdict(fact)
+    return list(fact) if isinstance(fact, tuple) else fact

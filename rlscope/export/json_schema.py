@@ -10,17 +10,13 @@ from enum import Enum
 from typing import Any
 
 from rlscope.analysis.advice.advice import Advice
-from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.analysis import Fact, Table, members
 from rlscope.analysis.document import SCHEMA
 from rlscope.analysis.rows import Row, Rows
-from rlscope.analysis.tables.samples import TokenRates
 
 Schema = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
-#: Fields of an analysis that its document leaves out, and those that it has only if they were asked for.
-_LEFT_OUT = {"directory", "threads", "device_work", "utilization"}
-_IF_ASKED = {"calls", "iteration_times", "lines", "call_sites", "torn_stacks"}
 
 
 def meanings_of(described: type) -> dict[str, str]:
@@ -99,23 +95,24 @@ def whole(title: str, schema: Schema, schemas: Schemas) -> Schema:
 def document_schema() -> Schema:
     """Return the schema of what `rlscope analyze --json` prints. A later version may have more properties."""
     schemas = Schemas()
-    found = schemas.object(Analysis, _LEFT_OUT, _IF_ASKED)
-    found["properties"]["gpu"]["items"] = _without_name(schemas)
+    shown = {name: member for name, member in members().items() if member.in_document}
+    properties: dict[str, Schema] = {"schema": {"const": SCHEMA}}
+    properties |= {name: _of_member(member, schemas) for name, member in shown.items()}
     schemas.definitions["BreakdownRow"]["required"] = ["seconds"]  # of the other columns it has those that `--by` names
     advice = schemas.object(Advice)
     advice["properties"]["text"] = {"type": "string", "description": "the sentences as a paragraph"}
-    extra = {
-        "schema": {"const": SCHEMA},
-        "evaluation_s": {"type": "object", "additionalProperties": {"type": "number"}},
-        "advice": {"anyOf": [advice, {"type": "null"}]},
-    }
-    found["properties"] |= extra | schemas.object(TokenRates)["properties"]
-    found["required"] += extra
+    properties["advice"] = {"anyOf": [advice, {"type": "null"}]}
+    required = [name for name in properties if name not in shown or not shown[name].beside]
+    found = {"type": "object", "properties": properties, "required": required}
     return whole(f"rlscope analyze --json, schema {SCHEMA}", found, schemas)
 
 
-def _without_name(schemas: Schemas) -> Schema:
-    """Return the schema of a device's row without its name, which the document does not have."""
-    row = dict(schemas.definitions.pop("GpuRow"))
-    row["properties"] = {name: schema for name, schema in row["properties"].items() if name != "name"}
-    return row | {"required": [name for name in row["required"] if name != "name"]}
+def _of_member(member: Table[Any] | Fact[Any], schemas: Schemas) -> Schema:
+    if isinstance(member, Fact):
+        hint = typing.get_type_hints(member.find)["return"]
+        return schemas.of(hint) | {"description": (inspect.getdoc(member.find) or "").removeprefix("Return ")}
+    rows = schemas.of(member.row_class)
+    if member.left_out:
+        rows = schemas.object(member.row_class, member.left_out)
+        del schemas.definitions[member.row_class.__name__]
+    return {"type": "array", "items": rows, "description": f"One row per {member.per}: {member.values}."}

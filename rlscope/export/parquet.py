@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rlscope.analysis.analysis import tables
 from rlscope.analysis.rows import Rows
 from rlscope.export import bins, events
 from rlscope.export.bins import BINS, bins_of
@@ -46,10 +46,8 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
 
 
 def _tables(run: ExportRun) -> Iterator[tuple[str, Rows[Any]]]:
-    for field in fields(run.analysis):
-        rows = getattr(run.analysis, field.name)
-        if isinstance(rows, Rows):
-            yield field.name, rows
+    for table in tables():
+        yield table.name, getattr(run.analysis, table.name)
 
 
 def _schema(run: ExportRun) -> Iterator[str]:

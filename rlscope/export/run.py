@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
@@ -12,7 +12,7 @@ from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import analyze_in_detail
 from rlscope.analysis.detail.slices import RunSlices, SliceTrack, SliceTracks, run_slices
 from rlscope.analysis.sweep import NS_PER_S, ProcessSweep
-from rlscope.analysis.tables.calls import call_rows, detail_of, iteration_rows
+from rlscope.analysis.tables.calls import detail_of
 from rlscope.errors import UsageError
 from rlscope.model import NO_PHASE
 from rlscope.text import encodable
@@ -102,15 +102,14 @@ def export_run(trace: Trace, window_s: tuple[float, float] | None, recover: bool
     Raises:
         UsageError: the run ends before the window begins.
     """
-    swept, analysis = analyze_in_detail(trace, bins, recover)
+    swept, analysis = analyze_in_detail(trace, bins, recover, by_function=True)
     slices = run_slices(swept, window_s, recover)
     if slices.start_ns > slices.end_ns:
         raise UsageError(
             f"a window within the run was expected, but the run lasts {slices.end_ns / NS_PER_S:.3f} s and the window "
             f"begins at {slices.start_ns / NS_PER_S:.3f} s; give an earlier one"
         )
-    by_function = replace(analysis, calls=call_rows(swept), iteration_times=iteration_rows(swept))
-    return ExportRun(slices, by_function)
+    return ExportRun(slices, analysis)
 
 
 def timesteps(found: SliceTracks) -> Counter:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
-from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.analysis import Analysis, tables
 from rlscope.analysis.rows import Rows, RowT, sums
 from rlscope.page.grid import OTHERS
 
@@ -13,25 +13,6 @@ from rlscope.page.grid import OTHERS
 MOST_OPERATIONS = 2048
 FEWEST_OPERATIONS = 16
 MOST_ROWS = 2048
-#: Tables that keep their largest rows, by the column that says how large a row is; and what the page calls them.
-LONG_TABLES = {
-    "waits": ("wait_s", "Waits"),
-    "dependencies": ("wait_s", "Who waited for whom"),
-    "collectives": ("wait_s", "Calls of communicators"),
-    "collective_kernels": ("wait_s", "Kernels of communicators"),
-    "phases": ("wall_s", "Phases"),
-    "tasks": ("elapsed_s", "Tasks"),
-    "samples": ("count", "Samples"),
-    "sample_tails": ("tail_s", "Tails of samples"),
-    "gpu_operations": ("busy_s", "Device time by operation"),
-    "device_work": ("seconds", "Kernels and copies"),
-    "device_idle": ("seconds", "Why devices did nothing"),
-    "lines": ("seconds", "Lines of Python"),
-    "call_sites": ("seconds", "Lines that made native calls"),
-    "memory": ("highest_bytes", "Memory"),
-    "sync_points": ("seconds", "Where the CPU waited for the GPU"),
-    "counters": ("busy_s", "Counters"),
-}
 
 
 def short_analysis(analysis: Analysis, shrink: int) -> tuple[Analysis, list[str]]:
@@ -44,23 +25,23 @@ def short_analysis(analysis: Analysis, shrink: int) -> tuple[Analysis, list[str]
     said = []
     names = operations(analysis)
     most = max((MOST_OPERATIONS // max(len(analysis.processes), 1)) >> shrink, FEWEST_OPERATIONS)
-    tables: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
     if len(names) > most:
         shown = frozenset(names[:most])
-        tables = {"breakdown": folded(analysis.breakdown, shown), "transitions": folded(analysis.transitions, shown)}
+        changed = {"breakdown": folded(analysis.breakdown, shown), "transitions": folded(analysis.transitions, shown)}
         said.append(
             f"The tables name the {most:,} operations with most time, of {len(names):,}. The others are summed by "
             f"stage and layer, and are called {OTHERS}."
         )
     cut = []
-    for table, (column, title) in LONG_TABLES.items():
-        rows = getattr(analysis, table)
-        if len(rows) > MOST_ROWS >> shrink:
-            tables[table] = largest(rows, column, MOST_ROWS >> shrink)
-            cut.append(f"{title} (of {len(rows):,})")
+    for table in tables():
+        rows = getattr(analysis, table.name)
+        if table.largest and len(rows) > MOST_ROWS >> shrink:
+            changed[table.name] = largest(rows, table.largest, MOST_ROWS >> shrink)
+            cut.append(f"{table.title} (of {len(rows):,})")
     if cut:
         said.append(f"These tables show their {MOST_ROWS >> shrink:,} largest rows: {', '.join(cut)}.")
-    return replace(analysis, **tables), said
+    return analysis.replaced(**changed), said
 
 
 def operations(analysis: Analysis) -> Sequence[str]:

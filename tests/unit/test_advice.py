@@ -464,7 +464,7 @@ def test_without_operations_all_time_counts(advice_on: Callable[..., Advice]) ->
 
 def test_an_incomplete_trace_is_said(tmp_path: Path) -> None:
     analysis = analyze(open_trace(traced(tmp_path, {"main": (PYTHON,)})))
-    advice = advise(replace(analysis, complete=False, dropped_events=1234))
+    advice = advise(analysis.replaced(complete=False, dropped_events=1234))
     assert advice is not None
     assert "The trace is incomplete (1,234 records lost), so seconds may be missing." in advice.text
 
@@ -488,7 +488,7 @@ def test_corrected_seconds_count_where_there_are_any(tmp_path: Path) -> None:
         BreakdownRow,
         (replace(row, corrected_seconds=1.0 if row.category == "python" else 2.0) for row in analysis.breakdown),
     )
-    advice = advise(replace(analysis, breakdown=corrected))
+    advice = advise(analysis.replaced(breakdown=corrected))
     assert advice is not None
     assert (advice.cause, advice.total_s) == (Cause.BACKEND, pytest.approx(3))
 

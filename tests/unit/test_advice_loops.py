@@ -275,7 +275,7 @@ def test_overhead_that_stays_is_said_from_a_hundredth_on(tmp_path: Path, uncorre
         ProcessRow,
         (replace(row, corrected_wall_s=row.wall_s - 1, uncorrectable_s=uncorrectable_s) for row in analysis.processes),
     )
-    corrected = replace(
-        analysis, processes=processes, correction=AppliedCorrection("here", "main", 2.0, 1.0, 3.0, (), {})
+    corrected = analysis.replaced(
+        processes=processes, correction=AppliedCorrection("here", "main", 2.0, 1.0, 3.0, (), {})
     )
     assert any("and stay" in line for line in correction_lines(corrected)) == is_said

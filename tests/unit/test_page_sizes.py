@@ -112,7 +112,7 @@ def test_long_tables_keep_their_largest_rows(tmp_path: Path, monkeypatch: pytest
     analysis = run_of(write_scripts([training(3, device=True)], tmp_path / "trace")).analysis
     rows = tuple(replace(analysis.phases[0], phase=f"phase {number}", wall_s=float(number)) for number in range(6))
     monkeypatch.setattr(short_tables, "MOST_ROWS", 4)
-    short, said = short_analysis(replace(analysis, phases=type(analysis.phases)(type(rows[0]), rows)), 1)
+    short, said = short_analysis(analysis.replaced(phases=type(analysis.phases)(type(rows[0]), rows)), 1)
     assert [row.phase for row in short.phases] == ["phase 4", "phase 5"]
     assert said == ["These tables show their 2 largest rows: Phases (of 6), Why devices did nothing (of 4)."]
 

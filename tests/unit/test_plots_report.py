@@ -8,42 +8,17 @@ import pandas as pd
 import pytest
 from click import BadParameter
 from click.testing import CliRunner
-from rows_of import rows_of
+from rows_of import bare_analysis, rows_of
 from trace_builder import parse_script, write_script
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.correction.corrected import AppliedCorrection
-from rlscope.analysis.devices.rows import (
-    DeviceIdleRow,
-    DeviceShareRow,
-    DeviceSwitchRow,
-    DeviceTimelineRow,
-    DeviceWorkRow,
-    GpuOperationRow,
-    GpuRow,
-    LaunchRow,
-)
-from rlscope.analysis.lines.rows import CallSiteRow, LineRow, SyncPointRow
-from rlscope.analysis.memory.rows import MemoryGrowthRow, MemoryRow
-from rlscope.analysis.ranks.rows import CollectiveRow, DeviceRankRow, RankRow, StragglerRow
-from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.table_rows import (
     BreakdownRow,
-    CallRow,
-    CounterRow,
-    DependencyRow,
-    IterationRow,
-    MachineRow,
-    OutsideRow,
-    PhaseRow,
     ProcessRow,
-    TaskRow,
-    ThreadRow,
     TransitionRow,
-    WaitRow,
 )
-from rlscope.analysis.tables.samples import SampleRow, SampleTailRow
 from rlscope.cli.given.traces import names
 from rlscope.cli.plot import plot
 from rlscope.cli.report import report
@@ -77,54 +52,17 @@ def analysis(
         "machine": "here", "pid": 7, "role": "main", "exit_status": 0, "complete": not why, "start_s": 0.0,
         "end_s": 9.0, "wall_s": 9.0, "iterations": 0, "threads_in_operations": 1, "beside_s": 0.0,
     }  # fmt: skip
-    return Analysis(
-        directory=Path("trace"),
+    return bare_analysis(
         processes=rows_of(ProcessRow, ({"process": name} for name in processes), **usual),
         breakdown=Rows(BreakdownRow, rows),
-        outside=Rows(OutsideRow),
-        threads=Rows(ThreadRow),
-        calls=Rows(CallRow),
-        lines=Rows(LineRow),
-        memory=Rows(MemoryRow),
-        memory_growth=Rows(MemoryGrowthRow),
-        sync_points=Rows(SyncPointRow),
-        call_sites=Rows(CallSiteRow),
-        torn_stacks=0,
-        iteration_times=Rows(IterationRow),
-        phases=Rows(PhaseRow),
-        waits=Rows(WaitRow),
-        tasks=Rows(TaskRow),
-        samples=Rows(SampleRow),
-        sample_tails=Rows(SampleTailRow),
-        dependencies=Rows(DependencyRow),
-        collectives=Rows(CollectiveRow),
-        ranks=Rows(RankRow),
-        stragglers=Rows(StragglerRow),
-        collective_kernels=Rows(CollectiveRow),
-        device_ranks=Rows(DeviceRankRow),
-        device_timeline=Rows(DeviceTimelineRow),
         transitions=Rows(TransitionRow, crossings),
-        machines=Rows(MachineRow),
-        gpu=Rows(GpuRow),
-        gpu_operations=Rows(GpuOperationRow),
-        device_work=Rows(DeviceWorkRow),
-        device_shares=Rows(DeviceShareRow),
-        device_switches=Rows(DeviceSwitchRow),
-        launches=Rows(LaunchRow),
-        device_idle=Rows(DeviceIdleRow),
-        counters=Rows(CounterRow),
-        counter_runs=None,
         complete=not why,
         why=why,
-        dropped_events=0,
-        misnested_operations=0,
         iterations=10 if extrapolated_s else None,
         timesteps=100 if extrapolated_s else None,
         total_timesteps=1000 if extrapolated_s else None,
         extrapolated_s=extrapolated_s,
-        correction=None,
         uncorrected="there is no calibration",
-        utilization=Utilization(Path("trace")),
     )
 
 
@@ -172,7 +110,7 @@ def corrected(found: Analysis) -> Analysis:
     )
     processes = Rows(ProcessRow, (replace(row, corrected_wall_s=6.0, uncorrectable_s=0.0) for row in found.processes))
     applied = AppliedCorrection("a test", "main", 1.44, 1.0, 1.9, (), {})
-    return replace(found, processes=processes, breakdown=breakdown, correction=applied, uncorrected="")
+    return found.replaced(processes=processes, breakdown=breakdown, correction=applied, uncorrected="")
 
 
 def test_figures_show_corrected_times_and_csv_has_the_recorded_ones_beside() -> None:

@@ -55,9 +55,9 @@ def test_a_type_that_json_lacks_is_refused() -> None:
 
 
 def test_the_files_are_those_that_the_classes_give() -> None:
-    script = runpy.run_path(str(CHECKOUT / "scripts" / "write_schemas.py"))
+    script = runpy.run_path(str(CHECKOUT / "scripts" / "write_docs.py"))
     for path, text in script["texts"]().items():
-        assert path.read_text() == text, "run `python scripts/write_schemas.py` after a change of what is written"
+        assert path.read_text() == text, "run `python scripts/write_docs.py` after a change of what is written"
 
 
 def document(trace: Path, *options: str) -> dict[str, Any]:

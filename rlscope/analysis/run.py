@@ -1,0 +1,125 @@
+"""What several tables of a trace are computed from, each found once."""
+
+from collections.abc import Iterable
+from functools import cached_property
+
+from rlscope.analysis.correction.corrected import CorrectedProcess, removed_s
+from rlscope.analysis.counters.runs import Counters, is_sampled
+from rlscope.analysis.devices.clock import SharedClock, shared_clocks
+from rlscope.analysis.devices.devices import BusyParts, Device, devices_of
+from rlscope.analysis.devices.sharing import SharedDevices, shared_devices
+from rlscope.analysis.devices.timeline import busy_parts
+from rlscope.analysis.ranks.kernels import kernels_of
+from rlscope.analysis.ranks.matching import Collective, collectives_of
+from rlscope.analysis.ranks.tables import is_communication, rank_dependencies
+from rlscope.analysis.reported import Utilization
+from rlscope.analysis.rows import Rows
+from rlscope.analysis.sweep import TraceSweep, own_correction
+from rlscope.analysis.table_rows import BreakdownRow, CounterRow, DependencyRow, WaitRow
+from rlscope.analysis.tables.dependencies import dependency_rows
+from rlscope.analysis.tables.progress import RunProgress, progress_of
+
+
+class Run:
+    """A swept trace, and what more than one table needs of it.
+
+    Attributes:
+        swept: The trace.
+        recover: Whether damage is stepped over.
+        is_by_function: Whether functions and iterations are asked for; the sweep has the detail then.
+        uncorrected: Why times are not corrected; empty if they are.
+        utilization: What the machine reported of devices and processes.
+    """
+
+    def __init__(self, swept: TraceSweep, recover: bool, uncorrected: str, is_by_function: bool) -> None:
+        self.swept = swept
+        self.recover = recover
+        self.uncorrected = uncorrected if swept.correction is None else ""
+        self.is_by_function = is_by_function
+        self.utilization = Utilization(swept.trace.directory)
+
+    @cached_property
+    def progress(self) -> RunProgress:
+        """Return how far training came."""
+        return progress_of(self.swept)
+
+    @cached_property
+    def devices(self) -> list[Device]:
+        """Return the devices that processes used."""
+        return devices_of(self.swept)
+
+    @cached_property
+    def clocks(self) -> list[SharedClock]:
+        """Return the processes that used devices, those of a machine on one clock."""
+        return shared_clocks(self.swept, self.devices)
+
+    @cached_property
+    def busy_parts(self) -> dict[int, BusyParts]:
+        """Return what devices did in equal parts of the run, by number."""
+        return busy_parts(self.clocks, self.recover)
+
+    @cached_property
+    def shared(self) -> SharedDevices:
+        """Return who had the devices that several processes used."""
+        return shared_devices(self.clocks, self.recover)
+
+    @cached_property
+    def communicator_calls(self) -> list[Collective]:
+        """Return the calls of communicators, matched over ranks."""
+        return collectives_of(self.swept)
+
+    @cached_property
+    def communicator_kernels(self) -> list[Collective]:
+        """Return the kernels of communicators, matched over ranks."""
+        return kernels_of(self.swept, self.recover)
+
+    @cached_property
+    def reported_shares(self) -> dict[str, float]:
+        """Return the mean utilization of each device that the machine reported over the run, by UUID."""
+        return self.utilization.mean(*self._span_ns) if self.devices else {}
+
+    @property
+    def _span_ns(self) -> tuple[int, int]:
+        """Return CLOCK_MONOTONIC of the machine that ran the command, from the first start to the last end there."""
+        boot_id = self.swept.main.file.header.boot_id
+        here = [process for process in self.swept.processes if process.file.header.boot_id == boot_id]
+        starts = [process.file.clock.monotonic_ns(process.found.start_ticks) for process in here]
+        ends = [process.file.clock.monotonic_ns(process.found.end_ticks) for process in here]
+        return min(starts), max(ends)
+
+    @cached_property
+    def corrected(self) -> list[CorrectedProcess] | None:
+        """Return the corrected times of each process; None without a correction."""
+        correction = self.swept.correction
+        if correction is None:
+            return None
+        removed = [removed_s(process.found, process.file.clock) for process in self.swept.processes]
+        return [
+            CorrectedProcess(
+                process.found,
+                process.file.clock,
+                own_correction(correction, process.file, process.found.properties),
+                waits_shortened_by_s=sum(removed) - own,
+            )
+            for process, own in zip(self.swept.processes, removed, strict=True)
+        ]
+
+    def dependencies(self, waits: Iterable[WaitRow]) -> Rows[DependencyRow]:
+        """Return who waited for whom: by pipes and sockets, and by communicators, whose members say when they called.
+
+        Args:
+            waits: What processes waited in.
+        """
+        waits = list(waits)
+        boots = {process.name: process.file.header.boot_id for process in self.swept.processes}
+        by_channel = dependency_rows((row for row in waits if not is_communication(row)), boots)
+        by_communicator = rank_dependencies((row for row in waits if is_communication(row)), self.communicator_calls)
+        return Rows(DependencyRow, [*by_channel, *by_communicator])
+
+    def counters(self, breakdown: Rows[BreakdownRow]) -> Counters:
+        """Return what hardware counters say; nothing if none were sampled."""
+        if not is_sampled(self.swept):
+            return Counters(Rows(CounterRow), None, ())
+        from rlscope.analysis.counters.counters import counters_of  # and numpy, which few traces need
+
+        return counters_of(self.swept, self.devices, breakdown, self.recover)
