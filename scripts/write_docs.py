@@ -4,14 +4,13 @@ import json
 import sys
 from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(CHECKOUT))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from experiments.verdicts.claims_schema import claims_schema
 from rlscope.analysis.analysis import tables
 from rlscope.export.json_schema import document_schema
 
-DOCS = CHECKOUT / "docs"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
 SCHEMAS = {"analyze": document_schema, "claims": claims_schema}
 #: After it, docs/analysis.md lists the tables, up to the next empty line.
 BEGIN = "| table | one row per | values |\n|---|---|---|\n"

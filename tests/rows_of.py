@@ -5,7 +5,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from rlscope.analysis.analysis import Analysis, tables
+from rlscope.analysis.analysis import Analysis, members, tables
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.tables.loop import evaluation_seconds
@@ -28,8 +28,9 @@ def rows_of(row_class: type[Any], records: Iterable[Mapping[str, Any]], **usual:
 def bare_analysis(**values: Any) -> Analysis:
     """An analysis of a trace with no rows and no facts but the given ones."""
     found = object.__new__(Analysis)
-    vars(found).update({table.name: Rows(table.row_class) for table in tables()})
-    vars(found).update(directory=Path("trace"), utilization=Utilization(Path("trace")), correction=None)
+    vars(found).update(dict.fromkeys(members()) | {table.name: Rows(table.row_class) for table in tables()})
+    vars(found).update(directory=Path("trace"), utilization=Utilization(Path("trace")))
+    vars(found).update(torn_stacks=0, dropped_events=0, misnested_operations=0)
     vars(found).update(values)
     vars(found)["token_rates"] = TokenRates()
     vars(found)["evaluation_s"] = evaluation_seconds(found.breakdown, found.outside)

@@ -5,9 +5,8 @@ The document of `--json`, its schema, the documentation's list of tables, what p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from copy import copy
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic
 
 from rlscope.analysis.correction.corrected import AppliedCorrection
 from rlscope.analysis.counters.runs import CounterRuns, Counters
@@ -33,8 +32,9 @@ from rlscope.analysis.ranks.kernels import where_waited
 from rlscope.analysis.ranks.rows import CollectiveRow, DeviceRankRow, RankRow, StragglerRow
 from rlscope.analysis.ranks.stragglers import straggler_rows
 from rlscope.analysis.ranks.tables import collective_rows, device_rank_rows, rank_rows
-from rlscope.analysis.rows import Rows, RowT
+from rlscope.analysis.rows import RowT
 from rlscope.analysis.run import Run
+from rlscope.analysis.table import Fact, Table, fact
 from rlscope.analysis.table_rows import (
     BreakdownRow,
     CallRow,
@@ -69,105 +69,9 @@ from rlscope.analysis.tables.tasks import task_rows
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-FactT = TypeVar("FactT")
 
-
-class Table(Generic[RowT]):
-    """A table of an analysis: what its rows are, where they come from, and what readers say of it.
-
-    Attributes:
-        name: What it is called, everywhere.
-        row_class: Its columns.
-        per: What a row is for, as a list.
-        values: What a row says of it.
-        title: What pages call it where they say that it was shortened.
-        largest: The column by which rows are large, so that a page can leave out small ones; empty: it holds all rows.
-        asked_by: The option of `rlscope analyze` without which the table is empty; empty: none.
-        in_document: Whether `--json` has it.
-        beside: The document has this table only where that one has rows; empty: in any case, unless nobody asked.
-        left_out: Columns that the document does not have.
-    """
-
-    name: str
-
-    def __init__(
-        self,
-        row_class: type[RowT],
-        rows: Callable[[Run, Analysis], Iterable[RowT]],
-        *,
-        per: str,
-        values: str,
-        title: str = "",
-        largest: str = "",
-        asked_by: str = "",
-        in_document: bool = True,
-        beside: str = "",
-        left_out: tuple[str, ...] = (),
-    ) -> None:
-        """Declare the table; `rows` are found from a run and other tables."""
-        self.row_class = row_class
-        self._rows = rows
-        self.per = per
-        self.values = values
-        self.title = title
-        self.largest = largest
-        self.asked_by = asked_by
-        self.in_document = in_document
-        self.beside = beside
-        self.left_out = left_out
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    @overload
-    def __get__(self, found: None, owner: type) -> Self: ...
-
-    @overload
-    def __get__(self, found: Analysis, owner: type) -> Rows[RowT]: ...
-
-    def __get__(self, found: Analysis | None, owner: type) -> Self | Rows[RowT]:
-        if found is None:
-            return self
-        rows = Rows(self.row_class, self._rows(found.run, found))
-        vars(found)[self.name] = rows  # which is looked at before this
-        return rows
-
-
-class Fact(Generic[FactT]):
-    """A number or text of an analysis, declared by a method whose docstring says what it means.
-
-    Attributes:
-        name: What it is called, everywhere.
-        find: Finds it.
-        in_document: Whether `--json` has it.
-        beside: The document has it only where that table has rows; empty: in any case.
-    """
-
-    name: str
-
-    def __init__(self, find: Callable[[Any, Run], FactT], *, in_document: bool = True, beside: str = "") -> None:
-        self.find = find
-        self.in_document = in_document
-        self.beside = beside
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    @overload
-    def __get__(self, found: None, owner: type) -> Self: ...
-
-    @overload
-    def __get__(self, found: Analysis, owner: type) -> FactT: ...
-
-    def __get__(self, found: Analysis | None, owner: type) -> Self | FactT:
-        if found is None:
-            return self
-        fact = vars(found)[self.name] = self.find(found, found.run)
-        return fact
-
-
-def _fact(*, in_document: bool = True, beside: str = "") -> Callable[[Callable[[Any, Run], FactT]], Fact[FactT]]:
-    return lambda find: Fact(find, in_document=in_document, beside=beside)
+class _Table(Table["Analysis", RowT], Generic[RowT]):
+    """A table of this analysis, found from a run and other tables."""
 
 
 def _evaluation_s(found: Analysis, run: Run) -> dict[str, float]:
@@ -203,46 +107,46 @@ class Analysis:
             getattr(self, name)
         del self.run
 
-    @_fact()
+    @fact()
     def complete(self, run: Run) -> bool:
         """Return whether nothing is known to be missing."""
         return not self.why
 
-    @_fact()
+    @fact()
     def why(self, run: Run) -> tuple[str, ...]:
         """Return what is missing, one sentence each."""
         return (*run.swept.why, *self.sampled.why)
 
-    @_fact()
+    @fact()
     def dropped_events(self, run: Run) -> int:
         """Return how many records could not be written, those of devices included."""
         return run.swept.dropped_events
 
-    @_fact()
+    @fact()
     def misnested_operations(self, run: Run) -> int:
         """Return how many operations were closed by the end of another one, before their own."""
         return sum(process.found.misnested_operations for process in run.swept.processes)
 
-    processes = Table(
+    processes = _Table(
         ProcessRow,
         lambda run, found: process_rows(run.swept, run.corrected),
         per="process",
         values="identity, machine, parent, role, exit status, start, end, wall time; corrected, with an interval; "
         "`uncorrectable_s`; `iterations` reported; `threads_in_operations`; `beside_s`",
     )
-    breakdown = Table(
+    breakdown = _Table(
         BreakdownRow,
         lambda run, found: breakdown_rows(run.swept, run.corrected),
         per="process, phase, stage, operation, category, resource",
         values="seconds; corrected, with an interval",
     )
-    outside = Table(
+    outside = _Table(
         OutsideRow,
         lambda run, found: outside_rows(run.swept),
         per="process, part, category, resource",
         values="seconds in no operation and no phase: before, in or after the training loop",
     )
-    threads = Table(
+    threads = _Table(
         ThreadRow,
         lambda run, found: thread_rows(run.swept),
         per="process, thread, phase, stage, operation, category, resource",
@@ -250,7 +154,7 @@ class Analysis:
         asked_by="--by thread",
         in_document=False,
     )
-    memory = Table(
+    memory = _Table(
         MemoryRow,
         lambda run, found: memory_rows(run.swept),
         per="process, owner (`host`, `PyTorch`, `JAX`), device, stage, operation",
@@ -258,14 +162,14 @@ class Analysis:
         title="Memory",
         largest="highest_bytes",
     )
-    memory_growth = Table(
+    memory_growth = _Table(
         MemoryGrowthRow,
         lambda run, found: memory_growth_rows(run.swept),
         per="process, owner, device",
         values="samples; first, last and peak bytes; growth in bytes per second with an interval of 95 %, and per "
         "iteration; whether it grew to the end",
     )
-    sync_points = Table(
+    sync_points = _Table(
         SyncPointRow,
         lambda run, found: sync_point_rows(run.swept, run.progress.iterations),
         per='process, stage, operation, native function (`""`: none), CUDA call that waits',
@@ -274,19 +178,19 @@ class Analysis:
         title="Where the CPU waited for the GPU",
         largest="seconds",
     )
-    transitions = Table(
+    transitions = _Table(
         TransitionRow,
         lambda run, found: transition_rows(run.swept, run.progress, {*found.evaluation_s}),
         per="process, stage, operation, from, to",
         values="count; per iteration and per timestep of the run; without evaluation",
     )
-    machines = Table(
+    machines = _Table(
         MachineRow,
         lambda run, found: machine_rows(run.swept.machines),
         per="machine",
         values="how its processes were placed, how far its clock was ahead, the error that is left, drift",
     )
-    gpu = Table(
+    gpu = _Table(
         GpuRow,
         lambda run, found: gpu_rows(run.devices, run.busy_parts, run.reported_shares),
         per="device",
@@ -294,7 +198,7 @@ class Analysis:
         "else; sum of the kernels' durations, utilization as the driver reported it",
         left_out=("name",),
     )
-    gpu_operations = Table(
+    gpu_operations = _Table(
         GpuOperationRow,
         lambda run, found: gpu_operation_rows(run.devices),
         per="process, device, operation",
@@ -302,7 +206,7 @@ class Analysis:
         title="Device time by operation",
         largest="busy_s",
     )
-    device_work = Table(
+    device_work = _Table(
         DeviceWorkRow,
         lambda run, found: device_work_rows(run.devices),
         per="process, device, stage, operation, name",
@@ -311,19 +215,19 @@ class Analysis:
         largest="seconds",
         in_document=False,
     )
-    device_shares = Table(
+    device_shares = _Table(
         DeviceShareRow,
         lambda run, found: run.shared.shares,
         per='device that several processes used, process (`""`: all)',
         values="seconds in which it worked for this process alone, and for it and others at once",
     )
-    device_switches = Table(
+    device_switches = _Table(
         DeviceSwitchRow,
         lambda run, found: run.shared.switches,
         per="device that several processes used, process before, process after",
         values="count, seconds in which the device did nothing between the work of both, the longest",
     )
-    device_idle = Table(
+    device_idle = _Table(
         DeviceIdleRow,
         lambda run, found: device_idle_rows(run.clocks, found.dependencies, {*found.evaluation_s}, run.recover),
         per="device, process that speaks for it, cause, stage, operation",
@@ -331,7 +235,7 @@ class Analysis:
         title="Why devices did nothing",
         largest="seconds",
     )
-    launches = Table(
+    launches = _Table(
         LaunchRow,
         lambda run, found: launch_rows(run.devices, found.device_idle),
         per="process, device, stage, operation of the training loop that launched 100 kernels or more",
@@ -339,7 +243,7 @@ class Analysis:
         "the backend or CUDA there; `graph_saves_s`, the most that one CUDA graph saves: all of that idle "
         "time",
     )
-    phases = Table(
+    phases = _Table(
         PhaseRow,
         lambda run, found: phase_rows(run.swept, found.breakdown),
         per="process, phase",
@@ -347,7 +251,7 @@ class Analysis:
         title="Phases",
         largest="wall_s",
     )
-    waits = Table(
+    waits = _Table(
         WaitRow,
         lambda run, found: wait_rows(run.swept),
         per="process, phase, function (or `(blocked)`), stream",
@@ -355,7 +259,7 @@ class Analysis:
         title="Waits",
         largest="wait_s",
     )
-    tasks = Table(
+    tasks = _Table(
         TaskRow,
         lambda run, found: task_rows(run.swept),
         per="process, operation that was suspended with its coroutine or generator",
@@ -364,7 +268,7 @@ class Analysis:
         title="Tasks",
         largest="elapsed_s",
     )
-    samples = Table(
+    samples = _Table(
         SampleRow,
         lambda run, found: sample_rows(run.swept),
         per="process, name under which samples were reported",
@@ -373,7 +277,7 @@ class Analysis:
         title="Samples",
         largest="count",
     )
-    sample_tails = Table(
+    sample_tails = _Table(
         SampleTailRow,
         lambda run, found: sample_tail_rows(run.swept),
         per="process, iteration in which samples were complete",
@@ -381,7 +285,7 @@ class Analysis:
         title="Tails of samples",
         largest="tail_s",
     )
-    dependencies: Table[DependencyRow] = Table(
+    dependencies: Table[Analysis, DependencyRow] = _Table(
         DependencyRow,
         lambda run, found: run.dependencies(found.waits),
         per="process, phase, process that it waited on, stream",
@@ -389,7 +293,7 @@ class Analysis:
         title="Who waited for whom",
         largest="wait_s",
     )
-    collectives = Table(
+    collectives = _Table(
         CollectiveRow,
         lambda run, found: collective_rows(run.communicator_calls),
         per="rank, communicator, kind of call",
@@ -398,13 +302,13 @@ class Analysis:
         title="Calls of communicators",
         largest="wait_s",
     )
-    ranks = Table(
+    ranks = _Table(
         RankRow,
         lambda run, found: rank_rows(found.processes, found.waits, found.collectives),
         per="rank",
         values="wall time, of it computing, waiting for the last rank, other communication, other waiting",
     )
-    stragglers = Table(
+    stragglers = _Table(
         StragglerRow,
         lambda run, found: straggler_rows(
             run.swept,
@@ -416,7 +320,7 @@ class Analysis:
         per="rank that was the last in a call",
         values="how long it kept the others, whether it stands out, and what it did more than they",
     )
-    collective_kernels = Table(
+    collective_kernels = _Table(
         CollectiveRow,
         lambda run, found: collective_rows(run.communicator_kernels),
         per="rank, communicator, kind of NCCL's kernels",
@@ -424,13 +328,13 @@ class Analysis:
         title="Kernels of communicators",
         largest="wait_s",
     )
-    device_ranks = Table(
+    device_ranks = _Table(
         DeviceRankRow,
         lambda run, found: device_rank_rows(run.devices, run.communicator_kernels, found.processes),
         per="rank, device",
         values="wall time, of it computing, exposed waiting for the last rank, other exposed communication, idle",
     )
-    device_timeline = Table(
+    device_timeline = _Table(
         DeviceTimelineRow,
         lambda run, found: device_timeline_rows(run.swept, run.devices, run.busy_parts, run.utilization),
         per="device, part of the run (200)",
@@ -438,12 +342,12 @@ class Analysis:
         "driver reported it",
     )
 
-    @_fact(in_document=False)
+    @fact(in_document=False)
     def sampled(self, run: Run) -> Counters:
         """Return what hardware counters say."""
         return run.counters(self.breakdown)
 
-    counters = Table(
+    counters = _Table(
         CounterRow,
         lambda run, found: found.sampled.rows,
         per="process, device, stage, operation that launched work, hardware counter",
@@ -452,59 +356,59 @@ class Analysis:
         largest="busy_s",
     )
 
-    @_fact()
+    @fact()
     def counter_runs(self, run: Run) -> CounterRuns | None:
         """Return how counters were sampled; None in a run without. With counters, times are not for comparison."""
         return self.sampled.runs
 
-    @_fact()
+    @fact()
     def iterations(self, run: Run) -> int | None:
         """Return those of the process that reported most of them; None without progress."""
         return run.progress.iterations
 
-    @_fact()
+    @fact()
     def timesteps(self, run: Run) -> int | None:
         """Return those made during the recorded iterations; None without progress."""
         return run.progress.timesteps
 
-    @_fact()
+    @fact()
     def total_timesteps(self, run: Run) -> int | None:
         """Return those of the whole training; None if unknown."""
         return run.progress.total_timesteps
 
-    @_fact()
+    @fact()
     def extrapolated_s(self, run: Run) -> float | None:
         """Return the time for `total_timesteps` at the recorded rate, without evaluation; None if unknown."""
         return run.progress.extrapolated_s
 
-    @_fact()
+    @fact()
     def tokens(self, run: Run) -> int | None:
         """Return how many tokens all samples had; None without samples."""
         return self.token_rates.tokens
 
-    @_fact()
+    @fact()
     def tokens_per_s(self, run: Run) -> float | None:
         """Return how many of them came in a second of the run."""
         return self.token_rates.tokens_per_s
 
-    @_fact()
+    @fact()
     def trained_tokens_per_s(self, run: Run) -> float | None:
         """Return how many of them came in a second that were not discarded."""
         return self.token_rates.trained_tokens_per_s
 
     evaluation_s: Fact[dict[str, float]] = Fact(_evaluation_s)
 
-    @_fact()
+    @fact()
     def correction(self, run: Run) -> AppliedCorrection | None:
         """Return how times were corrected; None if they were not."""
         return None
 
-    @_fact()
+    @fact()
     def uncorrected(self, run: Run) -> str:
         """Return why they were not; empty if they were."""
         return run.uncorrected
 
-    calls = Table(
+    calls = _Table(
         CallRow,
         lambda run, found: call_rows(run.swept) if run.is_by_function else (),
         per="process, stage, operation, category, function",
@@ -512,7 +416,7 @@ class Analysis:
         asked_by="--by function",
         beside="calls",
     )
-    iteration_times = Table(
+    iteration_times = _Table(
         IterationRow,
         lambda run, found: iteration_rows(run.swept) if run.is_by_function else (),
         per="process, iteration",
@@ -520,7 +424,7 @@ class Analysis:
         asked_by="--by function",
         beside="calls",
     )
-    lines = Table(
+    lines = _Table(
         LineRow,
         lambda run, found: line_rows(run.swept),
         per="process, stage, operation, function, file, line",
@@ -531,7 +435,7 @@ class Analysis:
         asked_by="--by line",
         beside="lines",
     )
-    call_sites = Table(
+    call_sites = _Table(
         CallSiteRow,
         lambda run, found: call_site_rows(run.swept),
         per="process, stage, operation, native function, caller, file, line",
@@ -544,7 +448,7 @@ class Analysis:
         beside="lines",
     )
 
-    @_fact(beside="lines")
+    @fact(beside="lines")
     def torn_stacks(self, run: Run) -> int:
         """Return how many stacks changed while they were read, and so are in no line."""
         return sum(process.found.torn_stacks for process in run.swept.processes)
@@ -555,7 +459,7 @@ class Analysis:
         vars(found).update(values)
         return found
 
-    @_fact(in_document=False)
+    @fact(in_document=False)
     def token_rates(self, run: Run) -> TokenRates:
         """Return how many tokens the samples had, and how fast they came; of None without samples."""
         return token_rates(self.samples, self.processes)
@@ -584,11 +488,11 @@ class Analysis:
         return html_of(self)
 
 
-def members() -> dict[str, Table[Any] | Fact[Any]]:
+def members() -> dict[str, Table[Any, Any] | Fact[Any]]:
     """Return all tables and facts of an analysis by their names, in the order of its document."""
     return {name: member for name, member in vars(Analysis).items() if isinstance(member, (Table, Fact))}
 
 
-def tables() -> list[Table[Any]]:
+def tables() -> list[Table[Any, Any]]:
     """Return all tables of an analysis, in the order of its document."""
     return [member for member in members().values() if isinstance(member, Table)]

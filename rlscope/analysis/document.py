@@ -4,7 +4,8 @@ from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from rlscope.analysis.advice.advice import advise
-from rlscope.analysis.analysis import Analysis, Table, members
+from rlscope.analysis.analysis import Analysis, members
+from rlscope.analysis.table import Table
 
 SCHEMA = 1
 
@@ -30,7 +31,7 @@ def tables_of(analysis: Analysis) -> dict[str, object]:
     return found
 
 
-def _records(table: Table[Any], rows: Any) -> list[dict[str, object]]:
+def _records(table: Table[Any, Any], rows: Any) -> list[dict[str, object]]:
     records: list[dict[str, object]] = rows.records()
     for row in records if table.left_out else ():
         for column in table.left_out:

@@ -1,4 +1,4 @@
-"""What several tables of a trace are computed from, each found once."""
+"""The facts that several tables of a trace are computed from, each found once."""
 
 from collections.abc import Iterable
 from functools import cached_property

@@ -10,9 +10,10 @@ from enum import Enum
 from typing import Any
 
 from rlscope.analysis.advice.advice import Advice
-from rlscope.analysis.analysis import Fact, Table, members
+from rlscope.analysis.analysis import members
 from rlscope.analysis.document import SCHEMA
 from rlscope.analysis.rows import Row, Rows
+from rlscope.analysis.table import Fact, Table
 
 Schema = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -107,7 +108,7 @@ def document_schema() -> Schema:
     return whole(f"rlscope analyze --json, schema {SCHEMA}", found, schemas)
 
 
-def _of_member(member: Table[Any] | Fact[Any], schemas: Schemas) -> Schema:
+def _of_member(member: Table[Any, Any] | Fact[Any], schemas: Schemas) -> Schema:
     if isinstance(member, Fact):
         hint = typing.get_type_hints(member.find)["return"]
         return schemas.of(hint) | {"description": (inspect.getdoc(member.find) or "").removeprefix("Return ")}
