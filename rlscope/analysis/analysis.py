@@ -52,6 +52,7 @@ from rlscope.analysis.table_rows import (
 )
 from rlscope.analysis.tables.breakdown import breakdown_rows, thread_rows, transition_rows
 from rlscope.analysis.tables.calls import call_rows, iteration_rows
+from rlscope.analysis.tables.crossings import CrossingRow, crossing_rows
 from rlscope.analysis.tables.dependencies import wait_rows
 from rlscope.analysis.tables.loop import evaluation_seconds, outside_rows
 from rlscope.analysis.tables.machines import machine_rows
@@ -183,6 +184,14 @@ class Analysis:
         lambda run, found: transition_rows(run.swept, run.progress, {*found.evaluation_s}),
         per="process, stage, operation, from, to",
         values="count; per iteration and per timestep of the run; without evaluation",
+    )
+    crossings = _Table(
+        CrossingRow,
+        lambda run, found: crossing_rows(run.swept),
+        per="process, function of another layer",
+        values="how often it was entered, on any thread",
+        title="Crossings",
+        largest="count",
     )
     machines = _Table(
         MachineRow,

@@ -8,6 +8,7 @@ from rlscope.analysis.named_operations import unmet_operations
 from rlscope.analysis.rows import Row, Rows
 from rlscope.analysis.sweep import NS_PER_S, TraceSweep, sweep_trace
 from rlscope.analysis.table_rows import MachineRow
+from rlscope.analysis.tables.crossings import CrossingRow, crossing_rows
 from rlscope.analysis.tables.machines import machine_rows
 from rlscope.analysis.tables.processes import parents
 from rlscope.text import encodable
@@ -70,15 +71,6 @@ class Thread(Row):
     thread_id: int
     name: str | None
     events: int
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Crossing(Row):
-    """This says how often a process entered a boundary."""
-
-    process: str
-    boundary: str
-    count: int
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -147,7 +139,7 @@ class Contents:
     machines: Rows[MachineRow]
     processes: Rows[ContentsProcess]
     threads: Rows[Thread]
-    crossings: Rows[Crossing]
+    crossings: Rows[CrossingRow]
     cuda_calls: Rows[CudaCall]
     devices: Rows[ContentsDevice]
     cuda: Rows[CudaProcess]
@@ -203,11 +195,6 @@ def read_contents(trace: Trace, recover: bool = False) -> Contents:
         recover: step over damage, and say so in `why`, rather than raise.
     """
     swept = sweep_trace(trace, recover)
-    crossings = [
-        Crossing(process.name, boundary, count)
-        for process in swept.processes
-        for boundary, count in process.found.crossings.items()
-    ]
     cuda_calls = [
         CudaCall(process.name, row.name, row.waits, row.calls)
         for process in swept.processes
@@ -227,7 +214,7 @@ def read_contents(trace: Trace, recover: bool = False) -> Contents:
         machines=machine_rows(swept.machines),
         processes=_processes(swept),
         threads=_threads(swept),
-        crossings=Rows(Crossing, sorted(crossings, key=lambda row: -row.count)),
+        crossings=crossing_rows(swept),
         cuda_calls=Rows(CudaCall, sorted(cuda_calls, key=lambda row: -row.count)),
         devices=_devices(swept),
         cuda=_cuda(swept),

@@ -1,8 +1,8 @@
 """Worked cases of docs/analysis.md: tests/golden/NAME.trace.txt is swept and compared with NAME.expected.json.
 
-An expected file holds the tables that the case is about; keys are joined by " / ". Costs are certain in these cases, so
-of corrected times it holds one number. Both the C++ sweep and its slow twin must agree with it, however the records are
-cut into chunks.
+An expected file holds what the sweep finds that the case is about; keys are joined by " / ". Costs are certain in these
+cases, so of corrected times it holds one number. Both the C++ sweep and its slow twin must agree with it, however the
+records are cut into chunks. Its `tables`, if it has any, are those of the document of `rlscope analyze --json`.
 """
 
 import json
@@ -12,6 +12,10 @@ from typing import Any
 import pytest
 from trace_builder import parse_script, sweep_script, write_script
 from twin_sweep import as_dicts, sweep_twin
+
+from rlscope.analysis.analyze import analyze
+from rlscope.analysis.document import tables_of
+from rlscope.trace.reader import open_trace
 
 TABLES = (
     "breakdown", "threads", "transitions", "evaluation_transitions", "waits", "tasks", "samples", "cuda_calls",
@@ -48,6 +52,7 @@ def joined(tables: dict[str, Any]) -> dict[str, Any]:
 def test_case(case: str, entries_per_chunk: int, tmp_path: Path) -> None:
     script = parse_script((GOLDEN / f"{case}.trace.txt").read_text())
     expected = json.loads((GOLDEN / f"{case}.expected.json").read_text())
+    tables = expected.pop("tables", {})
     path = write_script(script, tmp_path, entries_per_chunk)
     found = sweep_script(script, path, by_thread=True)
     swept = joined(as_dicts(found)) | {"complete": found.complete}
@@ -55,6 +60,9 @@ def test_case(case: str, entries_per_chunk: int, tmp_path: Path) -> None:
         expected["events"] = dict.fromkeys(found.events, 0) | expected["events"]
     assert {name: swept[name] for name in expected} == expected
     assert sum(swept["breakdown"].values()) == found.end_ticks - found.start_ticks
+    if tables:
+        document = tables_of(analyze(open_trace(tmp_path)))
+        assert {name: document[name] for name in tables} == tables
     twin = joined(sweep_twin(script))
     assert {name: twin[name] for name in expected if name != "complete"} == {
         name: table for name, table in expected.items() if name != "complete"
