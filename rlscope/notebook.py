@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -87,7 +87,8 @@ def analyze(
         raise UsageError(f'by="function" or nothing was expected, but by={by!r} was given')
     opened = open_trace(Path(trace), recover)
     found = analyze_trace(opened, recover, correction=chosen(opened, correct), by_function=by is not None)
-    return OpenedAnalysis(**vars(found), recover=recover, correct=correct)
+    tables = {field.name: getattr(found, field.name) for field in fields(found)}
+    return OpenedAnalysis(**tables, recover=recover, correct=correct)
 
 
 def load_ipython_extension(shell: "InteractiveShell") -> None:

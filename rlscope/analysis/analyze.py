@@ -1,9 +1,9 @@
 """This file makes the analysis of a trace: sweeps it and puts the rows together."""
 
 from collections import Counter
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
-from rlscope.analysis.advice.owner_path import owner_path
+from rlscope.analysis.advice.owner_path import OwnerPath, owner_path
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.correction.corrected import AppliedCorrection, CorrectedProcess, Correction, removed_s
 from rlscope.analysis.counters.runs import Counters, is_sampled
@@ -21,12 +21,20 @@ from rlscope.analysis.ranks.rank_tables import rank_tables
 from rlscope.analysis.ranks.tables import is_communication, rank_dependencies
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
-from rlscope.analysis.sweep import TraceSweep, own_correction, sweep_trace
-from rlscope.analysis.table_rows import BreakdownRow, CallRow, CounterRow, DependencyRow, IterationRow, WaitRow
+from rlscope.analysis.sweep import NO_CALIBRATION, TraceSweep, own_correction, sweep_trace
+from rlscope.analysis.table_rows import (
+    BreakdownRow,
+    CallRow,
+    CounterRow,
+    DependencyRow,
+    IterationRow,
+    ProcessRow,
+    WaitRow,
+)
 from rlscope.analysis.tables.breakdown import breakdown_rows, thread_rows, transition_rows
 from rlscope.analysis.tables.calls import call_rows, iteration_rows
 from rlscope.analysis.tables.dependencies import dependency_rows, wait_rows
-from rlscope.analysis.tables.loop import evaluation_seconds, outside_rows
+from rlscope.analysis.tables.loop import loops_of, outside_rows
 from rlscope.analysis.tables.machines import machine_rows
 from rlscope.analysis.tables.processes import phase_rows, process_rows
 from rlscope.analysis.tables.progress import progress_of
@@ -34,8 +42,6 @@ from rlscope.analysis.tables.samples import sample_rows, sample_tail_rows
 from rlscope.analysis.tables.tasks import task_rows
 from rlscope.model import GpuAttribution
 from rlscope.trace.reader import Trace
-
-NO_CALIBRATION = "no calibration was given"
 
 
 def analyze(
@@ -56,29 +62,18 @@ def analyze(
         correction: what recording costs, or why times are not to be corrected.
         by_function: fill `calls` and `iteration_times` too.
     """
-    costs = correction if isinstance(correction, Correction) else None
-    bins = 0 if by_function else None
-    swept = sweep_trace(trace, recover, by_thread, gpu_attribution, costs, bins)
-    analysis = make_analysis(swept, recover, "" if isinstance(correction, Correction) else correction)
-    if not by_function:
-        return analysis
-    return replace(analysis, calls=call_rows(swept), iteration_times=iteration_rows(swept))
+    swept = sweep_trace(trace, recover, by_thread, gpu_attribution, correction, bins=0 if by_function else None)
+    return make_analysis(swept, recover, by_function)
 
 
-def analyze_in_detail(
-    trace: Trace,
-    bins: int,
-    recover: bool = False,
-    correction: Correction | str = NO_CALIBRATION,
-) -> tuple[TraceSweep, Analysis]:
-    """Do the same with functions, iterations, instances of operations and `bins` per process; return the sweep too."""
-    costs = correction if isinstance(correction, Correction) else None
-    swept = sweep_trace(trace, recover, correction=costs, bins=bins)
-    return swept, make_analysis(swept, recover, "" if isinstance(correction, Correction) else correction)
+def make_analysis(swept: TraceSweep, recover: bool = False, by_function: bool = False) -> Analysis:
+    """Return the analysis of a trace that was swept; with `calls` and `iteration_times` if it was so with bins.
 
-
-def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = NO_CALIBRATION) -> Analysis:
-    """Return the rows of a trace that was swept; `uncorrected` says why without costs, if it was."""
+    Args:
+        swept: the trace.
+        recover: step over damage, and say so in `why`, rather than raise.
+        by_function: fill `calls` and `iteration_times` too, for which the trace must have been swept with bins.
+    """
     progress = progress_of(swept)
     utilization = Utilization(swept.trace.directory)
     devices = devices_of(swept)
@@ -88,25 +83,26 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
     corrected = _corrected(swept)
     breakdown = breakdown_rows(swept, corrected)
     outside = outside_rows(swept)
+    loops = loops_of(breakdown, outside)
     waits = wait_rows(swept)
     calls = collectives_of(swept)
     dependencies = _dependencies(swept, waits, calls)
     processes = process_rows(swept, corrected)
-    evaluating = {*evaluation_seconds(breakdown, outside)}
+    path = owner_path(processes, breakdown, loops, waits, dependencies)
     counters = _counters(swept, devices, breakdown, recover)
-    idle = device_idle_rows(clocks, dependencies, evaluating, recover)
+    idle = device_idle_rows(clocks, dependencies, loops.evaluation_s.keys(), recover)
     why = (*swept.why, *counters.why)
-    analysis = Analysis(
+    return Analysis(
         directory=swept.trace.directory,
         processes=processes,
         breakdown=breakdown,
         outside=outside,
         threads=thread_rows(swept),
-        calls=Rows(CallRow),
+        calls=call_rows(swept) if by_function else Rows(CallRow),
         **line_tables(swept, progress.iterations)._asdict(),
         memory=memory_rows(swept),
         memory_growth=memory_growth_rows(swept),
-        iteration_times=Rows(IterationRow),
+        iteration_times=iteration_rows(swept) if by_function else Rows(IterationRow),
         phases=phase_rows(swept, breakdown),
         waits=waits,
         tasks=task_rows(swept),
@@ -115,7 +111,7 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         dependencies=dependencies,
         **rank_tables(swept, devices, calls, (processes, breakdown, waits), recover)._asdict(),
         device_timeline=device_timeline_rows(swept, devices, parts, utilization),
-        transitions=transition_rows(swept, progress, evaluating),
+        transitions=transition_rows(swept, progress, loops.evaluation_s.keys()),
         machines=machine_rows(swept.machines),
         gpu=gpu_rows(devices, parts, utilization.mean(*_run_ns(swept)) if devices else {}),
         gpu_operations=gpu_operation_rows(devices),
@@ -131,11 +127,12 @@ def make_analysis(swept: TraceSweep, recover: bool = False, uncorrected: str = N
         dropped_events=swept.dropped_events,
         misnested_operations=sum(process.found.misnested_operations for process in swept.processes),
         **asdict(progress),
-        correction=None,
-        uncorrected=uncorrected if corrected is None else "",
+        correction=None if corrected is None else _applied(swept, corrected, processes, path),
+        uncorrected=swept.uncorrected,
         utilization=utilization,
+        loops=loops,
+        path=path,
     )
-    return analysis if corrected is None else replace(analysis, correction=_applied(swept, corrected, analysis))
 
 
 def _dependencies(swept: TraceSweep, waits: Rows[WaitRow], calls: list[Collective]) -> Rows[DependencyRow]:
@@ -182,15 +179,16 @@ def _corrected(swept: TraceSweep) -> list[CorrectedProcess] | None:
     ]
 
 
-def _applied(swept: TraceSweep, corrected: list[CorrectedProcess], analysis: Analysis) -> AppliedCorrection:
+def _applied(
+    swept: TraceSweep, corrected: list[CorrectedProcess], processes: Rows[ProcessRow], path: OwnerPath | None
+) -> AppliedCorrection:
     """Return what came of the correction: the time of the process that paces the run, for others may only wait
     beside it.
     """
     assert swept.correction is not None
-    path = owner_path(analysis)
     names = [process.name for process in swept.processes]
     pacing = names.index(path.process) if path is not None else 0
-    wall_s, wall = analysis.processes[pacing].wall_s, corrected[pacing].wall
+    wall_s, wall = processes[pacing].wall_s, corrected[pacing].wall
     ends_s = (wall.seconds, wall.high_s, wall.low_s)
     added, low, high = (100 * (wall_s / each - 1) if each else 0.0 for each in ends_s)
     uncalibrated: Counter[str] = Counter()

@@ -2,7 +2,6 @@
 
 from dataclasses import asdict
 
-from rlscope.analysis.advice.advice import advise
 from rlscope.analysis.analysis import Analysis
 
 SCHEMA = 1
@@ -15,8 +14,7 @@ def document_of(analysis: Analysis) -> dict[str, object]:
 
 def advice_of(analysis: Analysis) -> dict[str, object] | None:
     """Return the document's advice; None if no process took time."""
-    advice = advise(analysis)
-    return advice.to_json_dict() if advice is not None else None
+    return analysis.advice.to_json_dict() if analysis.advice is not None else None
 
 
 def tables_of(analysis: Analysis) -> dict[str, object]:

@@ -10,16 +10,16 @@ from enum import Enum
 from typing import Any
 
 from rlscope.analysis.advice.advice import Advice
-from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.document import SCHEMA
 from rlscope.analysis.rows import Row, Rows
+from rlscope.analysis.run_tables import RunTables
 from rlscope.analysis.tables.samples import TokenRates
 
 Schema = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 #: Fields of an analysis that its document leaves out, and those that it has only if they were asked for.
-_LEFT_OUT = {"directory", "threads", "device_work", "utilization"}
+_LEFT_OUT = {"directory", "threads", "device_work", "utilization", "loops", "path"}
 _IF_ASKED = {"calls", "iteration_times", "lines", "call_sites", "torn_stacks"}
 
 
@@ -99,7 +99,7 @@ def whole(title: str, schema: Schema, schemas: Schemas) -> Schema:
 def document_schema() -> Schema:
     """Return the schema of what `rlscope analyze --json` prints. A later version may have more properties."""
     schemas = Schemas()
-    found = schemas.object(Analysis, _LEFT_OUT, _IF_ASKED)
+    found = schemas.object(RunTables, _LEFT_OUT, _IF_ASKED)
     found["properties"]["gpu"]["items"] = _without_name(schemas)
     schemas.definitions["BreakdownRow"]["required"] = ["seconds"]  # of the other columns it has those that `--by` names
     advice = schemas.object(Advice)

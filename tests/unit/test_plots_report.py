@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from rows_of import rows_of
 from trace_builder import parse_script, write_script
 
+from rlscope.analysis.advice.owner_path import owner_path
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.correction.corrected import AppliedCorrection
 from rlscope.analysis.devices.rows import (
@@ -43,6 +44,7 @@ from rlscope.analysis.table_rows import (
     TransitionRow,
     WaitRow,
 )
+from rlscope.analysis.tables.loop import loops_of
 from rlscope.analysis.tables.samples import SampleRow, SampleTailRow
 from rlscope.cli.given.traces import names
 from rlscope.cli.plot import plot
@@ -77,9 +79,11 @@ def analysis(
         "machine": "here", "pid": 7, "role": "main", "exit_status": 0, "complete": not why, "start_s": 0.0,
         "end_s": 9.0, "wall_s": 9.0, "iterations": 0, "threads_in_operations": 1, "beside_s": 0.0,
     }  # fmt: skip
+    processes_shown = rows_of(ProcessRow, ({"process": name} for name in processes), **usual)
+    loops = loops_of(rows, Rows(OutsideRow))
     return Analysis(
         directory=Path("trace"),
-        processes=rows_of(ProcessRow, ({"process": name} for name in processes), **usual),
+        processes=processes_shown,
         breakdown=Rows(BreakdownRow, rows),
         outside=Rows(OutsideRow),
         threads=Rows(ThreadRow),
@@ -125,6 +129,8 @@ def analysis(
         correction=None,
         uncorrected="there is no calibration",
         utilization=Utilization(Path("trace")),
+        loops=loops,
+        path=owner_path(processes_shown, rows, loops, Rows(WaitRow), Rows(DependencyRow)),
     )
 
 

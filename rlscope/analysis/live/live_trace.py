@@ -17,11 +17,12 @@ from rlscope.analysis.live.live_rows import LiveProcess, Rates, live_processes, 
 from rlscope.analysis.live.window import BEHIND_NS, Window, joined_progress, joined_windows
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
-from rlscope.analysis.sweep import NS_PER_S, TraceSweep, sweep_trace
+from rlscope.analysis.sweep import TraceSweep, sweep_trace
 from rlscope.analysis.swept import SweptProgress
 from rlscope.analysis.table_rows import BreakdownRow
 from rlscope.analysis.tables.breakdown import breakdown_rows
 from rlscope.boot import boot_id, stored_boot_id
+from rlscope.model import NS_PER_S
 from rlscope.trace.reader import ProcessFile, Trace, open_trace
 
 #: So much of a run is looked at.
