@@ -67,13 +67,7 @@ def analyze(
 
 
 def make_analysis(swept: TraceSweep, recover: bool = False, by_function: bool = False) -> Analysis:
-    """Return the analysis of a trace that was swept; with `calls` and `iteration_times` if it was so with bins.
-
-    Args:
-        swept: the trace.
-        recover: step over damage, and say so in `why`, rather than raise.
-        by_function: fill `calls` and `iteration_times` too, for which the trace must have been swept with bins.
-    """
+    """Return the analysis of a swept trace; with `by_function`, for which it is swept with bins, as `analyze` does."""
     progress = progress_of(swept)
     utilization = Utilization(swept.trace.directory)
     devices = devices_of(swept)
