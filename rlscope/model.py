@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 from functools import cached_property
 
+NS_PER_S = 1_000_000_000
 NO_OPERATION = "(none)"
 NO_PHASE = "(none)"
 #: The stages that every training has. Published figures show these alone.

@@ -7,7 +7,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from experiments.verdicts.claims_schema import claims_schema
-from rlscope.analysis.analysis import tables
+from rlscope.analysis.run_tables import tables
 from rlscope.export.json_schema import document_schema
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"

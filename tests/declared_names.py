@@ -21,10 +21,8 @@ FOUND, LACKING, NOT_HERE = "found", "lacking", "not here"
 #: Names that the versions installed for tests lack, and why they are declared.
 LACKED = {
     "torch._C._StaticCudaLauncher._launch_kernel": "a build of PyTorch for CUDA has it",
-    "gymnasium.vector.vector_env.VectorEnv.step_async": "subclasses of the class have it",
-    "gymnasium.vector.vector_env.VectorEnv.step_wait": "subclasses of the class have it",
-    "stable_baselines3.common.base_class.BaseAlgorithm.train": "subclasses of the class have it",
     "ray.rllib.env.env_runner.EnvRunner.set_state": "subclasses of the class have it",
+    "rsl_rl.runners.on_policy_runner.OnPolicyRunner.env.reset": "environments of Isaac Lab have it",
     "jax.profiler.stop_and_get_fdo_profile": "the other module of the profiler has it",
 }
 
@@ -38,9 +36,11 @@ def looked_up(python: str | Path) -> Report:
 
 def names_of_boundary(boundary: Boundary) -> Iterator[tuple[str, str]]:
     """The dotted names of a boundary, each after the module that must be imported before."""
-    for dotted in (*boundary.containers, *boundary.functions, *boundary.indexed, *boundary.buffers):
-        yield boundary.library, dotted
-    yield from ((boundary.library, dotted) for dotted in boundary.constructed)
+    in_library = (
+        boundary.containers, boundary.functions, boundary.indexed, boundary.buffers, boundary.constructed,
+        boundary.inherited,
+    )  # fmt: skip
+    yield from ((boundary.library, dotted) for names in in_library for dotted in names)
     for wrapper in boundary.wrappers:
         yield from names_of_hook(wrapper)
     for module, *path in (*boundary.callbacks, *boundary.callback_takers):
@@ -55,7 +55,10 @@ def names_of_hook(hook: Hook) -> Iterator[tuple[str, str]]:
     if isinstance(hook, FunctionHook):
         yield hook.module, f"{hook.module}.{hook.name}"
     elif isinstance(hook, MethodHook):
-        yield hook.module, f"{hook.module}.{hook.owner}.{hook.name}"
+        owner = f"{hook.module}.{hook.owner}"
+        yield hook.module, f"{owner}.{hook.name}"
+        if hook.held is not None:
+            yield from ((hook.module, f"{owner}.{hook.held.attribute}.{name}") for name, _ in hook.held.methods)
     elif isinstance(hook, WrapperHook | TimerHook):
         yield hook.module, ".".join((hook.module, *hook.path))
     else:
@@ -79,8 +82,18 @@ def has(module: str, dotted: str) -> str:
     if resolve(dotted) is not None:
         return FOUND
     for name in dotted.removeprefix(f"{module}.").split("."):  # an inherited method is in no class's own dictionary
-        found = getattr(found, name, None)
+        found = member(found, name)
     return LACKING if found is None else FOUND
+
+
+def member(found: Any, name: str) -> Any | None:
+    """What an object has of that name; of a class also what a subclass has, and what class its instances hold."""
+    if not isinstance(found, type) or hasattr(found, name):
+        return getattr(found, name, None)
+    of_subclasses = (member(cls, name) for cls in found.__subclasses__())
+    held = getattr(found.__init__, "__annotations__", {}).get(name)
+    held = getattr(sys.modules[found.__module__], held, None) if isinstance(held, str) else held
+    return next((each for each in of_subclasses if each is not None), held)
 
 
 if __name__ == "__main__":

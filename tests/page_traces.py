@@ -16,7 +16,8 @@ from trace_builder import (
     phase,
 )
 
-from rlscope.analysis.analyze import analyze_in_detail
+from rlscope.analysis.analyze import make_analysis
+from rlscope.analysis.sweep import sweep_trace
 from rlscope.model import STAGES, Category, DeviceWork
 from rlscope.page.grid import bins_for
 from rlscope.page.make_page import Run, make_page
@@ -86,7 +87,8 @@ def walk(seed: int, events: int, start: int, length: int) -> ProcessScript:
 def run_of(trace: Path, focus_s: tuple[float, float] | None = None) -> Run:
     """What a page shows of a trace."""
     opened = open_trace(trace, recover=True)
-    swept, analysis = analyze_in_detail(opened, bins_for(len(opened.processes)), recover=True)
+    swept = sweep_trace(opened, recover=True, bins=bins_for(len(opened.processes)))
+    analysis = make_analysis(swept, recover=True)
     return Run(trace.name, swept, analysis, warnings(trace.name, analysis), [], focus_s)
 
 

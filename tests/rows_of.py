@@ -5,10 +5,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from rlscope.analysis.analysis import Analysis, members, tables
+from rlscope.analysis.advice.owner_path import owner_path
+from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
-from rlscope.analysis.tables.loop import evaluation_seconds
+from rlscope.analysis.run_tables import members, tables
+from rlscope.analysis.tables.loop import loops_of
 from rlscope.analysis.tables.samples import TokenRates
 
 
@@ -33,5 +35,7 @@ def bare_analysis(**values: Any) -> Analysis:
     vars(found).update(torn_stacks=0, dropped_events=0, misnested_operations=0)
     vars(found).update(values)
     vars(found)["token_rates"] = TokenRates()
-    vars(found)["evaluation_s"] = evaluation_seconds(found.breakdown, found.outside)
+    loops = loops_of(found.breakdown, found.outside)
+    vars(found).update(loops=loops, evaluation_s=loops.evaluation_s)
+    vars(found)["path"] = owner_path(found.processes, found.breakdown, loops, found.waits, found.dependencies)
     return found

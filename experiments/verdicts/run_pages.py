@@ -10,7 +10,6 @@ import pandas as pd
 from experiments.harness.progress import Workload
 from experiments.verdicts.corrected import correction_for
 from experiments.verdicts.study_page import StudyPage
-from rlscope.analysis.advice.advice import advise
 from rlscope.page.grid import bins_for
 from rlscope.page.make_page import make_page
 from rlscope.page.plain_page import link
@@ -54,5 +53,5 @@ def run_page(workload: Workload, directory: Path, output: Path) -> RunPage:
     place = Path(PAGES, workload.group, f"{workload.name}.html")
     (output / place).parent.mkdir(parents=True, exist_ok=True)
     (output / place).write_text(make_page([run]), encoding="utf-8")
-    advice = advise(run.analysis)
+    advice = run.analysis.advice
     return RunPage(workload.group, workload.name, place.as_posix(), advice.text if advice is not None else "")

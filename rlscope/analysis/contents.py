@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from rlscope.analysis.devices.devices import device_fact
 from rlscope.analysis.named_operations import unmet_operations
 from rlscope.analysis.rows import Row, Rows
-from rlscope.analysis.sweep import NS_PER_S, TraceSweep, sweep_trace
+from rlscope.analysis.sweep import TraceSweep, sweep_trace
 from rlscope.analysis.table_rows import MachineRow
 from rlscope.analysis.tables.crossings import CrossingRow, crossing_rows
 from rlscope.analysis.tables.machines import machine_rows
 from rlscope.analysis.tables.processes import parents
+from rlscope.model import NS_PER_S
 from rlscope.text import encodable
 from rlscope.trace.format import EndReason
 from rlscope.trace.reader import ProcessFile, Trace

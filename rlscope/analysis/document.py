@@ -3,8 +3,8 @@
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
-from rlscope.analysis.advice.advice import advise
-from rlscope.analysis.analysis import Analysis, members
+from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.run_tables import members
 from rlscope.analysis.table import Table
 
 SCHEMA = 1
@@ -17,8 +17,7 @@ def document_of(analysis: Analysis) -> dict[str, object]:
 
 def advice_of(analysis: Analysis) -> dict[str, object] | None:
     """Return the document's advice; None if no process took time."""
-    advice = advise(analysis)
-    return advice.to_json_dict() if advice is not None else None
+    return analysis.advice.to_json_dict() if analysis.advice is not None else None
 
 
 def tables_of(analysis: Analysis) -> dict[str, object]:

@@ -1,9 +1,11 @@
 """The facts that several tables of a trace are computed from, each found once."""
 
+from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
 
-from rlscope.analysis.correction.corrected import CorrectedProcess, removed_s
+from rlscope.analysis.advice.owner_path import OwnerPath
+from rlscope.analysis.correction.corrected import AppliedCorrection, CorrectedProcess, removed_s
 from rlscope.analysis.counters.runs import Counters, is_sampled
 from rlscope.analysis.devices.clock import SharedClock, shared_clocks
 from rlscope.analysis.devices.devices import BusyParts, Device, devices_of
@@ -15,7 +17,7 @@ from rlscope.analysis.ranks.tables import is_communication, rank_dependencies
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.sweep import TraceSweep, own_correction
-from rlscope.analysis.table_rows import BreakdownRow, CounterRow, DependencyRow, WaitRow
+from rlscope.analysis.table_rows import BreakdownRow, CounterRow, DependencyRow, ProcessRow, WaitRow
 from rlscope.analysis.tables.dependencies import dependency_rows
 from rlscope.analysis.tables.progress import RunProgress, progress_of
 
@@ -27,14 +29,12 @@ class Run:
         swept: The trace.
         recover: Whether damage is stepped over.
         is_by_function: Whether functions and iterations are asked for; the sweep has the detail then.
-        uncorrected: Why times are not corrected; empty if they are.
         utilization: What the machine reported of devices and processes.
     """
 
-    def __init__(self, swept: TraceSweep, recover: bool, uncorrected: str, is_by_function: bool) -> None:
+    def __init__(self, swept: TraceSweep, recover: bool, is_by_function: bool) -> None:
         self.swept = swept
         self.recover = recover
-        self.uncorrected = uncorrected if swept.correction is None else ""
         self.is_by_function = is_by_function
         self.utilization = Utilization(swept.trace.directory)
 
@@ -123,3 +123,34 @@ class Run:
         from rlscope.analysis.counters.counters import counters_of  # and numpy, which few traces need
 
         return counters_of(self.swept, self.devices, breakdown, self.recover)
+
+    def applied_correction(self, processes: Rows[ProcessRow], path: OwnerPath | None) -> AppliedCorrection | None:
+        """Return what came of the correction, if there is one: the time of the process that paces the run.
+
+        Others may only wait beside it.
+
+        Args:
+            processes: The run's table.
+            path: What paces it; None if no process took time.
+        """
+        swept, corrected = self.swept, self.corrected
+        if swept.correction is None or corrected is None:
+            return None
+        names = [process.name for process in swept.processes]
+        pacing = names.index(path.process) if path is not None else 0
+        wall_s, wall = processes[pacing].wall_s, corrected[pacing].wall
+        ends_s = (wall.seconds, wall.high_s, wall.low_s)
+        added, low, high = (100 * (wall_s / each - 1) if each else 0.0 for each in ends_s)
+        uncalibrated: Counter[str] = Counter()
+        for process in corrected:
+            uncalibrated.update({key.partition("/")[0]: count for key, count in process.uncalibrated.items()})
+        notes = [
+            f"{count:,} events of the kind {kind} are of unknown cost: what they added is still in the times"
+            for kind, count in sorted(uncalibrated.items())
+        ]
+        others = sorted({version for process in corrected for version in process.other_versions})
+        if others:
+            notes.append(f"intervals are twice as wide as calibrated, because the trace has {', '.join(others)}")
+        return AppliedCorrection(
+            swept.correction.source, names[pacing], added, low, high, tuple(notes), dict(uncalibrated)
+        )

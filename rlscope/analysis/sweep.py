@@ -27,14 +27,14 @@ from rlscope.analysis.live.window import Window
 from rlscope.analysis.machines import Machine, place_machines, why_misplaced
 from rlscope.analysis.swept import Swept
 from rlscope.errors import TraceError, TraceFormatError
-from rlscope.model import GpuAttribution
+from rlscope.model import NS_PER_S, GpuAttribution
 from rlscope.text import encodable
 from rlscope.trace.reader import ProcessFile, Trace
 
 #: What a process is called that is a rank of a distributed training.
 RANK = re.compile(r"rank \d+")
 ROLES = ("main", "worker", "infrastructure")
-NS_PER_S = 1_000_000_000
+NO_CALIBRATION = "no calibration was given"
 #: As often as the recorder can do the work of a record.
 MOST_AMPLIFICATION = 1000
 #: Of some hundred thousand events: from then on a second thread per process pays.
@@ -77,7 +77,8 @@ class ProcessSweep:
 class TraceSweep:
     """All processes of a trace, by start, and the machines that they ran on.
 
-    `why` says what is missing; it is empty if the trace is complete.
+    `why` says what is missing; it is empty if the trace is complete. `uncorrected` says why times are not corrected,
+    and is empty if they are.
     """
 
     trace: Trace
@@ -85,6 +86,7 @@ class TraceSweep:
     machines: tuple[Machine, ...]
     why: tuple[str, ...]
     correction: Correction | None
+    uncorrected: str
 
     @property
     def main(self) -> ProcessSweep:
@@ -102,27 +104,28 @@ def sweep_trace(
     recover: bool = False,
     by_thread: bool = False,
     gpu_attribution: GpuAttribution = GpuAttribution.LAUNCH,
-    correction: Correction | None = None,
+    correction: Correction | str = NO_CALIBRATION,
     bins: int | None = None,
     window: Window | None = None,
 ) -> TraceSweep:
     """Sweep each process of `trace` once.
 
-    With `bins`, so many per process or 0 for none, the sweep finds `Swept.detail` too. With a `window`, only what lies
-    in it is swept, without `correction` and `bins`.
+    `correction` is what recording costs, or why times are not to be corrected. With `bins`, so many per process or 0
+    for none, the sweep finds `Swept.detail` too. With a `window`, only what lies in it is swept, without `correction`
+    and `bins`.
 
     Raises:
         TraceError: a file cannot be read, or times are to be corrected and it says no amplification that there is.
         TraceFormatError: a file is damaged, and `recover` is off or nothing of the file can be used.
     """
-
+    calibrated, uncorrected = (correction, "") if isinstance(correction, Correction) else (None, correction)
     has_idle_processor = len(os.sched_getaffinity(0)) > len(trace.processes)
 
     def sweep_file(file: ProcessFile) -> Swept | TraceFormatError:
         try:
             costs = None
-            if correction is not None:
-                costs = own_correction(correction, file, properties(file.path, recover)).in_ticks(file.clock)
+            if calibrated is not None:
+                costs = own_correction(calibrated, file, properties(file.path, recover)).in_ticks(file.clock)
             found = sweep(
                 file.path,
                 limit_ticks=file.limit_ticks if window is None else window.limit_ticks(file),
@@ -172,7 +175,7 @@ def sweep_trace(
         ProcessSweep(file, name, _role(file, found), found, ended_by.get(file.path, ""))
         for (file, found), name in zip(swept, names, strict=True)
     )
-    return TraceSweep(trace, processes, tuple(machines), tuple(why), correction)
+    return TraceSweep(trace, processes, tuple(machines), tuple(why), calibrated, uncorrected)
 
 
 def _with_end(

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import analyze_in_detail
+from rlscope.analysis.analyze import make_analysis
 from rlscope.analysis.detail.swept import SweptDetail
-from rlscope.analysis.sweep import ProcessSweep, TraceSweep
+from rlscope.analysis.sweep import ProcessSweep, TraceSweep, sweep_trace
 from rlscope.analysis.tables.calls import detail_of
 from rlscope.calibration.choice import AUTO, chosen
 from rlscope.compare.run_times import Facts, Indices, Place, RunTimes, Unit
@@ -35,7 +35,8 @@ class Entries:
 
 def recorded(trace: Trace, recover: bool = False) -> RunTimes:
     """Sweep a trace, and return its times."""
-    return times_of(*analyze_in_detail(trace, 0, recover, chosen(trace, AUTO)))
+    swept = sweep_trace(trace, recover, correction=chosen(trace, AUTO), bins=0)
+    return times_of(swept, make_analysis(swept, recover))
 
 
 def times_of(swept: TraceSweep, analysis: Analysis) -> RunTimes:

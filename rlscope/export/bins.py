@@ -7,9 +7,10 @@ from array import array
 import numpy as np
 import pyarrow as pa
 
-from rlscope.analysis.sweep import NS_PER_S, ProcessSweep
+from rlscope.analysis.sweep import ProcessSweep
 from rlscope.analysis.tables.calls import detail_of
 from rlscope.export.run import ExportRun
+from rlscope.model import NS_PER_S
 from rlscope.outputs import MARK
 
 _OF_SERIES = ("stage", "operation", "category", "resource")

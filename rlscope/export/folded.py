@@ -3,9 +3,8 @@
 import re
 from collections.abc import Callable
 
-from rlscope.analysis.sweep import NS_PER_S
 from rlscope.export.run import ExportRun
-from rlscope.model import Category
+from rlscope.model import NS_PER_S, Category
 from rlscope.text import printable
 
 #: What a process does is one of these.

@@ -10,9 +10,9 @@ from enum import Enum
 from typing import Any
 
 from rlscope.analysis.advice.advice import Advice
-from rlscope.analysis.analysis import members
 from rlscope.analysis.document import SCHEMA
 from rlscope.analysis.rows import Row, Rows
+from rlscope.analysis.run_tables import members
 from rlscope.analysis.table import Fact, Table
 
 Schema = dict[str, Any]

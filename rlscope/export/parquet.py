@@ -11,8 +11,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rlscope.analysis.analysis import tables
 from rlscope.analysis.rows import Rows
+from rlscope.analysis.run_tables import tables
 from rlscope.export import bins, events
 from rlscope.export.bins import BINS, bins_of
 from rlscope.export.events import EVENTS, TEXTS, each_group

@@ -9,12 +9,12 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import analyze_in_detail
+from rlscope.analysis.analyze import make_analysis
 from rlscope.analysis.detail.slices import RunSlices, SliceTrack, SliceTracks, run_slices
-from rlscope.analysis.sweep import NS_PER_S, ProcessSweep
+from rlscope.analysis.sweep import ProcessSweep, sweep_trace
 from rlscope.analysis.tables.calls import detail_of
 from rlscope.errors import UsageError
-from rlscope.model import NO_PHASE
+from rlscope.model import NO_PHASE, NS_PER_S
 from rlscope.text import encodable
 from rlscope.trace.reader import Trace
 
@@ -102,14 +102,14 @@ def export_run(trace: Trace, window_s: tuple[float, float] | None, recover: bool
     Raises:
         UsageError: the run ends before the window begins.
     """
-    swept, analysis = analyze_in_detail(trace, bins, recover, by_function=True)
+    swept = sweep_trace(trace, recover, bins=bins)
     slices = run_slices(swept, window_s, recover)
     if slices.start_ns > slices.end_ns:
         raise UsageError(
             f"a window within the run was expected, but the run lasts {slices.end_ns / NS_PER_S:.3f} s and the window "
             f"begins at {slices.start_ns / NS_PER_S:.3f} s; give an earlier one"
         )
-    return ExportRun(slices, analysis)
+    return ExportRun(slices, make_analysis(swept, recover, by_function=True))
 
 
 def timesteps(found: SliceTracks) -> Counter:

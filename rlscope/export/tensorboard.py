@@ -14,11 +14,11 @@ from tensorboard.compat.proto.event_pb2 import Event, LogMessage
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-from rlscope.analysis.sweep import NS_PER_S, ProcessSweep
+from rlscope.analysis.sweep import ProcessSweep
 from rlscope.analysis.tables.calls import detail_of
 from rlscope.analysis.tables.shares import Shares
 from rlscope.export.run import ExportRun, timesteps
-from rlscope.model import NO_PHASE
+from rlscope.model import NO_PHASE, NS_PER_S
 from rlscope.outputs import MARK
 
 #: The run that has what devices did, for any process.

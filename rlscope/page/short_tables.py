@@ -5,8 +5,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import fields
 from typing import Any
 
-from rlscope.analysis.analysis import Analysis, tables
+from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.rows import Rows, RowT, sums
+from rlscope.analysis.run_tables import tables
 from rlscope.page.grid import OTHERS
 
 #: Operations that a page names, times the processes that it has.

@@ -14,8 +14,9 @@ from rlscope.analysis.detail.swept import SweptInstances, SweptLength, ThreadEve
 from rlscope.analysis.document import advice_of, tables_of
 from rlscope.analysis.lines.frames import frames_of
 from rlscope.analysis.rows import sums
-from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
+from rlscope.analysis.sweep import ProcessSweep, TraceSweep
 from rlscope.analysis.tables.calls import call_rows, detail_of
+from rlscope.model import NS_PER_S
 from rlscope.page.container import Array
 from rlscope.page.grid import Series, pack_bins, phase_bins
 from rlscope.page.iterations import Iterations

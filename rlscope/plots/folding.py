@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from rlscope.analysis.tables.loop import is_evaluation, loop_shares
+from rlscope.analysis.tables.loop import Loops, loops_of
 from rlscope.model import NO_OPERATION, PUBLISHED_STAGES, STAGES, TRAINING_LOOP, Category, Resource
 from rlscope.plots.style import BETWEEN_STAGES, GPU_ALONE, GPU_ONLY
 
@@ -54,7 +54,7 @@ def drawn_times(breakdown: pd.DataFrame) -> pd.DataFrame:
 
 
 def fold_breakdown(
-    breakdown: pd.DataFrame, outside: pd.DataFrame | None = None, stages: tuple[str, ...] = PUBLISHED_STAGES
+    breakdown: pd.DataFrame, loops: Loops | None = None, stages: tuple[str, ...] = PUBLISHED_STAGES
 ) -> Folded:
     """Fold a breakdown of one process as the published figures do.
 
@@ -71,23 +71,23 @@ def fold_breakdown(
     the same, communication       gpu (without a hatch)
     ============================  =====================================
 
-    In a loop of one's own no operation says what is training. With `outside`, what is in no stage there is a bar of its
+    In a loop of one's own no operation says what is training. With `loops`, what is in no stage there is a bar of its
     own, BETWEEN_STAGES, whose waits stay waits: no stage is drawn longer than it was.
 
     Seconds are those of `drawn_times`.
 
     Args:
         breakdown: rows of the analysis.
-        outside: the analysis's table; None to leave out what is in no stage in any case.
+        loops: of the analysis; None to leave out what is in no stage in any case.
         stages: those that have bars of their own; by default those of the published figures.
     """
     rows = drawn_times(breakdown)
-    outside_rows = [*outside.itertuples(index=False)] if outside is not None else []
-    is_left_out = pd.Series(is_evaluation([*rows.itertuples(index=False)], outside_rows), rows.index, dtype=bool)
+    known = loops_of([*rows.itertuples(index=False)], ()) if loops is None else loops
+    is_left_out = pd.Series(map(known.has_evaluation, rows.itertuples(index=False)), rows.index, dtype=bool)
     evaluation_s, rows = float(rows.loc[is_left_out, "seconds"].sum()), rows[~is_left_out]
     whole_s = float(rows["seconds"].sum())
-    if outside is not None and TRAINING_LOOP not in set(rows["stage"]) and rows["stage"].isin(STAGES).any():
-        shares = pd.Series(loop_shares([*rows.itertuples(index=False)], outside_rows), rows.index)
+    if loops is not None and TRAINING_LOOP not in set(rows["stage"]) and rows["stage"].isin(STAGES).any():
+        shares = pd.Series(map(loops.share, rows.itertuples(index=False)), rows.index, dtype=float)
         rows = rows.assign(**{name: rows[name] * shares for name in SECONDS})
         rows = rows.assign(stage=rows["stage"].replace(NO_OPERATION, BETWEEN_STAGES))
     is_shown = (rows["stage"] != NO_OPERATION) & (rows[SECONDS] > 0).any(axis="columns")

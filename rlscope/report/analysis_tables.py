@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import click
 
-from rlscope.analysis.advice.advice import Advice, advise
+from rlscope.analysis.advice.advice import Advice
 from rlscope.analysis.advice.causes import cause_text
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.outline.tree import LEAST_SHARE, tree_lines
@@ -136,7 +136,6 @@ class _Text:
         self._analysis = analysis
         self._screen = screen
         self._is_whole = is_whole
-        self._advice = advise(analysis)
 
     def lines(self) -> list[str]:
         """Return all lines: sections with an empty line between two."""
@@ -157,7 +156,7 @@ class _Text:
 
     def _bound(self) -> list[str]:
         """Say what bounds the run, and which changes are worth trying."""
-        advice = self._advice
+        advice = self._analysis.advice
         if advice is None:
             return []
         said = advice.sentences
@@ -267,7 +266,8 @@ class _Text:
         return found
 
     def _notes(self) -> list[str]:
-        notes = [*(self._advice.sentences.limits if self._advice else ()), *process_lines(self._analysis)]
+        advice = self._analysis.advice
+        notes = [*(advice.sentences.limits if advice is not None else ()), *process_lines(self._analysis)]
         notes += _facts(self._analysis)
         if not self._is_whole:
             notes.append("`--all` shows what is below 1 % too")

@@ -1,7 +1,8 @@
 """This file analyzes a trace for a page of it, with what a reader must know beside the numbers."""
 
-from rlscope.analysis.analyze import analyze_in_detail
+from rlscope.analysis.analyze import make_analysis
 from rlscope.analysis.correction.corrected import Correction
+from rlscope.analysis.sweep import sweep_trace
 from rlscope.page.make_page import Run
 from rlscope.report.remarks import device_lines, warnings
 from rlscope.report.sentences import correction_lines, evaluation_lines
@@ -26,6 +27,7 @@ def page_run(
         correction: What recording costs, or why times are not to be corrected.
         focus_s: The page has every event between these seconds from the start of the run.
     """
-    swept, analysis = analyze_in_detail(trace, bins, recover, correction)
+    swept = sweep_trace(trace, recover, correction=correction, bins=bins)
+    analysis = make_analysis(swept, recover)
     remarks = [*device_lines(analysis), *evaluation_lines(analysis), *correction_lines(analysis)]
     return Run(name, swept, analysis, warnings(name, analysis), remarks, focus_s)

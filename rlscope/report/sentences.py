@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from rlscope.analysis.advice.advice import advise
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.correction.corrected import AppliedCorrection
 from rlscope.analysis.machines import MEASURED
@@ -30,8 +29,7 @@ TAILS_TITLE = "Tails of iterations: from 90 % of the samples to the last"
 
 def advice_lines(analysis: Analysis) -> list[str]:
     """Say in one paragraph what bounds a run; return no line if no process took time."""
-    advice = advise(analysis)
-    return [advice.text] if advice is not None else []
+    return [analysis.advice.text] if analysis.advice is not None else []
 
 
 def added_text(found: AppliedCorrection) -> str:

@@ -7,6 +7,7 @@ import pandas as pd
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.rows import sums
+from rlscope.analysis.tables.loop import Loops
 from rlscope.model import NO_OPERATION, STAGES
 from rlscope.plots.folding import SECONDS, drawn_times, fold_breakdown, fold_transitions
 from rlscope.plots.tables import RECORDED_TIME, TRAINING_TIME, breakdown_table, transitions_table
@@ -23,15 +24,15 @@ class Workload:
     Attributes:
         name: the trace's, with the process's where the trace has several.
         breakdown: the process's rows of the analysis.
-        outside: the same.
         transitions: the same.
+        loops: where the loops of the trace lie.
         extrapolated_s: length of the whole training as recorded, None where nothing reported progress.
     """
 
     name: str
     breakdown: pd.DataFrame
-    outside: pd.DataFrame
     transitions: pd.DataFrame
+    loops: Loops
     extrapolated_s: float | None
 
 
@@ -65,12 +66,11 @@ def process_times(analysis: Analysis) -> dict[str, tuple[float, float]]:
 def workload_of(name: str, process: str, analysis: Analysis) -> Workload:
     """Return a process of the trace that has this name."""
     is_alone = len(analysis.processes) == 1
-    breakdown, outside, transitions = (
-        rows.table[rows.table["process"] == process]
-        for rows in (analysis.breakdown, analysis.outside, analysis.transitions)
+    breakdown, transitions = (
+        rows.table[rows.table["process"] == process] for rows in (analysis.breakdown, analysis.transitions)
     )
     extrapolated_s = analysis.extrapolated_s if is_alone else None
-    return Workload(name if is_alone else f"{name}: {process}", breakdown, outside, transitions, extrapolated_s)
+    return Workload(name if is_alone else f"{name}: {process}", breakdown, transitions, analysis.loops, extrapolated_s)
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def published_view(shown: Iterable[Workload]) -> BreakdownView:
 
     It looks as published figures do. Beside their three stages it has synchronisation, where that took time.
     """
-    folded = [(workload, fold_breakdown(workload.breakdown, workload.outside, STAGES)) for workload in shown]
+    folded = [(workload, fold_breakdown(workload.breakdown, workload.loops, STAGES)) for workload in shown]
     training = [(workload, fold) for workload, fold in folded if len(fold.rows)]
     # One axis, one meaning: seconds of whole trainings only where the length of every training is known.
     known = all(workload.extrapolated_s is not None for workload, _ in training)

@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from rlscope.model import ClockExchange
+from rlscope.model import NS_PER_S, ClockExchange
 from rlscope.trace.clock import Clock
 
 #: By how much a clock's rate may be off, in nanoseconds per second: PHI of RFC 5905.
 TOLERANCE = 15_000
-NS_PER_S = 1_000_000_000
 #: No clock that works is off by a per mille.
 MOST_DRIFT = 1000
 #: Times in files are less; what is more is damage.

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from recording import SCRIPTS, Recording, environment, record
 
-from rlscope.analysis.advice.advice import advise
 from rlscope.analysis.analyze import analyze
 from rlscope.analysis.ranks.matching import collectives_of
 from rlscope.analysis.ranks.swept import SweptCollective
@@ -133,7 +132,7 @@ def test_the_late_rank_is_named(two: Ranks) -> None:
     assert [(row.process, row.cause) for row in analysis.stragglers if row.stands_out] == [("rank 1", "time.sleep")]
     for row in analysis.ranks:
         assert row.compute_s + row.wait_s + row.transfer_s + row.other_wait_s == pytest.approx(row.wall_s)
-    advice = advise(analysis)
+    advice = analysis.advice
     assert advice is not None
     assert advice.sentences.waits[0].startswith("rank 1 is late by ")
 

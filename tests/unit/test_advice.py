@@ -18,6 +18,7 @@ from rows_of import rows_of
 from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis.advice.advice import Advice, advise
 from rlscope.analysis.advice.causes import Cause
+from rlscope.analysis.advice.owner_path import owner_path
 from rlscope.analysis.analyze import analyze
 from rlscope.analysis.devices.rows import DeviceIdleRow, GpuOperationRow
 from rlscope.analysis.document import document_of
@@ -33,6 +34,7 @@ from rlscope.analysis.table_rows import (
     TransitionRow,
     WaitRow,
 )
+from rlscope.analysis.tables.loop import loops_of
 from rlscope.analysis.tables.samples import SampleTailRow
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.model import NO_OPERATION, STAGES, Category, DeviceWork
@@ -98,7 +100,7 @@ def traced(
 @pytest.fixture
 def advice_on(tmp_path: Path) -> Callable[..., Advice]:
     def of(*pieces: Piece, **others: Sequence[Piece]) -> Advice:
-        advice = advise(analyze(open_trace(traced(tmp_path, {"main": pieces, **others}))))
+        advice = analyze(open_trace(traced(tmp_path, {"main": pieces, **others}))).advice
         assert advice is not None
         return advice
 
@@ -246,7 +248,7 @@ def test_all_waiting_in_a_phase_counts(tmp_path: Path) -> None:
         "training": (receive(6, "", "pipe:[0]"), Piece(4, "backpropagation")),
         "self_play": (Piece(5, "inference", Category.BACKEND), Piece(1), send("pipe:[0]")),
     }
-    advice = advise(analyze(open_trace(traced(tmp_path, processes, phase="generation"))))
+    advice = analyze(open_trace(traced(tmp_path, processes, phase="generation"))).advice
     assert advice is not None
     assert (advice.process, advice.total_s) == ("training", pytest.approx(10))
     assert {each.cause: each.seconds for each in advice.causes} == {
@@ -290,7 +292,7 @@ def test_processes_of_the_machinery_pace_nothing(tmp_path: Path) -> None:
     trace = traced(
         tmp_path, {"main": (Piece(2, "inference"),), "server": (Piece(9, "inference"),)}, {"server": "infrastructure"}
     )
-    advice = advise(analyze(open_trace(trace)))
+    advice = analyze(open_trace(trace)).advice
     assert advice is not None and advice.process == "main"
 
 
@@ -464,7 +466,7 @@ def test_without_operations_all_time_counts(advice_on: Callable[..., Advice]) ->
 
 def test_an_incomplete_trace_is_said(tmp_path: Path) -> None:
     analysis = analyze(open_trace(traced(tmp_path, {"main": (PYTHON,)})))
-    advice = advise(analysis.replaced(complete=False, dropped_events=1234))
+    advice = analysis.replaced(complete=False, dropped_events=1234).advice
     assert advice is not None
     assert "The trace is incomplete (1,234 records lost), so seconds may be missing." in advice.text
 
@@ -476,7 +478,7 @@ def test_a_device_that_others_use_is_said(advice_on: Callable[..., Advice]) -> N
 
 def test_no_advice_without_time(tmp_path: Path) -> None:
     analysis = analyze(open_trace(traced(tmp_path, {"main": ()})))
-    assert advise(analysis) is None
+    assert analysis.advice is None
     assert document_of(analysis)["advice"] is None
 
 
@@ -488,7 +490,8 @@ def test_corrected_seconds_count_where_there_are_any(tmp_path: Path) -> None:
         BreakdownRow,
         (replace(row, corrected_seconds=1.0 if row.category == "python" else 2.0) for row in analysis.breakdown),
     )
-    advice = advise(analysis.replaced(breakdown=corrected))
+    path = owner_path(analysis.processes, corrected, analysis.loops, analysis.waits, analysis.dependencies)
+    advice = analysis.replaced(breakdown=corrected, path=path).advice
     assert advice is not None
     assert (advice.cause, advice.total_s) == (Cause.BACKEND, pytest.approx(3))
 
@@ -511,7 +514,7 @@ def test_no_change_saves_more_than_there_is(processes: list[list[Piece]]) -> Non
     names = ("main", "worker_0", "worker_1", "server")
     with TemporaryDirectory() as directory:
         analysis = analyze(open_trace(traced(Path(directory), dict(zip(names, processes, strict=False)))))
-    advice = advise(analysis)
+    advice = analysis.advice
     if advice is None:
         assert analysis.breakdown.table["seconds"].sum() == 0
         return
@@ -562,7 +565,7 @@ def exchanged(directory: Path, exchanges: Sequence[Exchange]) -> Advice:
         else:
             pieces["main"].append(receive(seconds, stage, f"pipe:[{by}]"))
             pieces[by] += [Piece(seconds, work), send(f"pipe:[{by}]")]
-    advice = advise(analyze(open_trace(traced(directory, pieces))))
+    advice = analyze(open_trace(traced(directory, pieces))).advice
     assert advice is not None and advice.process == "main"
     return advice
 
@@ -601,12 +604,14 @@ def test_no_change_saves_less_than_it_could(exchanges: list[Exchange]) -> None:
 def kept(name: str) -> Advice:
     """Of a run on an H200, by the tables that were kept of it."""
     document = json.loads(next(KEPT.glob(f"*/{name}_0.json")).read_text())
+    processes = rows_of(ProcessRow, document["processes"], iterations=0, threads_in_operations=1, beside_s=0.0)
+    breakdown = rows_of(BreakdownRow, document["breakdown"])
+    loops = loops_of(breakdown, Rows(OutsideRow))
     tables: Any = SimpleNamespace(
-        processes=rows_of(ProcessRow, document["processes"], iterations=0, threads_in_operations=1, beside_s=0.0),
-        outside=Rows(OutsideRow),
-        breakdown=rows_of(BreakdownRow, document["breakdown"]),
-        waits=Rows(WaitRow),
-        dependencies=Rows(DependencyRow),
+        processes=processes,
+        breakdown=breakdown,
+        loops=loops,
+        path=owner_path(processes, breakdown, loops, Rows(WaitRow), Rows(DependencyRow)),
         transitions=rows_of(TransitionRow, document["transitions"]),
         gpu_operations=rows_of(GpuOperationRow, document["gpu_operations"]),
         sample_tails=Rows(SampleTailRow),

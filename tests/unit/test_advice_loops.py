@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.trace_writer import ThreadWriter, TraceWriter
-from rlscope.analysis.advice.advice import Advice, advise
+from rlscope.analysis.advice.advice import Advice
 from rlscope.analysis.advice.causes import Cause
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import analyze
@@ -63,7 +63,7 @@ def analyzed(directory: Path, **processes: Sequence[Piece]) -> Analysis:
 
 
 def advised(directory: Path, **processes: Sequence[Piece]) -> Advice:
-    advice = advise(analyzed(directory, **processes))
+    advice = analyzed(directory, **processes).advice
     assert advice is not None
     return advice
 
@@ -188,7 +188,7 @@ def two_threads(directory: Path, main: Sequence[Piece], beside: Sequence[Piece])
     end = write_pieces(process.thread(), main)
     write_pieces(process.thread(), beside)
     process.stop(end)
-    return advise(analyze(open_trace(writer.write(MANIFEST))))
+    return analyze(open_trace(writer.write(MANIFEST))).advice
 
 
 def test_no_factor_where_threads_work_beside_each_other(tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_phases_alone_do_not_say_where_the_loop_is(tmp_path: Path) -> None:
         thread.begin_phase(start * S, "collect")
         thread.end((start + 4) * S)
     process.stop(10 * S)
-    advice = advise(analyze(open_trace(writer.write(MANIFEST))))
+    advice = analyze(open_trace(writer.write(MANIFEST))).advice
     assert advice is not None and advice.total_s == pytest.approx(8)
     assert "Left out of main: 2 s in no phase." in advice.text
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from benchmarks.trace_writer import ThreadWriter, TraceWriter
-from rlscope.analysis.advice.advice import Advice, advise
+from rlscope.analysis.advice.advice import Advice
 from rlscope.analysis.analyze import analyze
 from rlscope.model import Category, DeviceWork
 from rlscope.trace.reader import open_trace
@@ -62,7 +62,7 @@ def advice_on(directory: Path, processes: Mapping[str, Sequence[Piece]]) -> Advi
                 queue.record(DeviceWork.KERNEL, start, start + length, "gemv", launch)
             now = end
         process.stop(now)
-    advice = advise(analyze(open_trace(writer.write(MANIFEST))))
+    advice = analyze(open_trace(writer.write(MANIFEST))).advice
     assert advice is not None
     return advice
 
@@ -181,7 +181,7 @@ def sample_twice(thread: ThreadWriter) -> None:
 
 
 def advice_of(writer: TraceWriter) -> Advice:
-    advice = advise(analyze(open_trace(writer.write(MANIFEST))))
+    advice = analyze(open_trace(writer.write(MANIFEST))).advice
     assert advice is not None
     return advice
 

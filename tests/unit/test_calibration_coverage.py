@@ -9,12 +9,12 @@ import pytest
 from known_loops import Recorded, lengths_of, loop_found
 from trace_builder import End, ProcessScript, ThreadScript, boundary, write_script
 
-from rlscope.analysis.correction.corrected import NS_PER_S, CorrectedProcess, Correction
+from rlscope.analysis.correction.corrected import CorrectedProcess, Correction
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.calibration import measure
 from rlscope.calibration.measure import BETWEEN_PROGRAMS, LoopFound, costs_of
 from rlscope.calibration.workload import MANY, STABLE_BASELINES3
-from rlscope.model import Category
+from rlscope.model import NS_PER_S, Category
 from rlscope.trace.reader import open_trace
 
 TRIALS = 100

@@ -22,12 +22,11 @@ import rlscope
 from rlscope.analysis.analyze import analyze
 from rlscope.analysis.correction.corrected import Correction
 from rlscope.analysis.correction.costs import Bounds, Cost
-from rlscope.analysis.sweep import NS_PER_S
 from rlscope.analysis.tables.breakdown import group_seconds
 from rlscope.analysis.tables.calls import call_rows
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.errors import UsageError
-from rlscope.model import Category, GpuAttribution
+from rlscope.model import NS_PER_S, Category, GpuAttribution
 from rlscope.page import short_detail
 from rlscope.page.grid import OTHERS
 from rlscope.page.trace_data import short_sweep

@@ -7,7 +7,6 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.trace_writer import ThreadWriter, TraceWriter
-from rlscope.analysis.advice.advice import advise
 from rlscope.analysis.advice.causes import Cause, times_of_processes
 from rlscope.analysis.advice.counted_waits import CountedWaits
 from rlscope.analysis.analysis import Analysis
@@ -107,7 +106,7 @@ def test_transitions_per_iteration_are_those_of_training(analysis: Analysis) -> 
 
 
 def test_advice_is_of_training_and_says_how_long_evaluation_was(analysis: Analysis) -> None:
-    advice = advise(analysis)
+    advice = analysis.advice
     assert advice is not None
     assert advice.total_s == pytest.approx(10)
     assert {each.cause: each.seconds for each in advice.causes} == {
@@ -160,7 +159,7 @@ def test_who_only_evaluates_is_shown_whole(tmp_path: Path) -> None:
     assert analysis.evaluation_s == {}
     rows = analysis.transitions.table.set_index(["operation", "to"])["count"]
     assert rows.to_dict() == {("inference", "backend"): 6, ("(none)", "wait"): 2}
-    advice = advise(analysis)
+    advice = analysis.advice
     assert advice is not None
     assert advice.total_s == pytest.approx(8)
     assert advice.text.endswith("Left out of main: 8 s in no phase.")
@@ -181,7 +180,7 @@ def test_evaluation_after_the_loop_of_a_script_does_not_stretch_it(tmp_path: Pat
     main.now += 5
     evaluate(main)
     process.stop(main.now * S)
-    advice = advise(analyze(open_trace(writer.write(MANIFEST))))
+    advice = analyze(open_trace(writer.write(MANIFEST))).advice
     assert advice is not None
     assert advice.total_s == pytest.approx(11)
     assert advice.text.endswith("Left out of main: 6 s after it, as ending, and 4 s of evaluation.")
@@ -230,7 +229,7 @@ def test_waits_for_the_workers_of_an_evaluation_are_not_followed(tmp_path: Path)
     assert ["learner", "evaluation", "worker"] in analysis.dependencies.table[
         ["process", "phase", "on"]
     ].values.tolist()
-    times = times_of_processes(analysis.breakdown, analysis.outside)
-    assert CountedWaits(analysis, times).links["learner"] == {}
+    times = times_of_processes(analysis.breakdown, analysis.loops)
+    assert CountedWaits(analysis.waits, analysis.dependencies, times).links["learner"] == {}
     assert times["learner"].left_out == {"evaluation": pytest.approx(6)}
     assert sum(times["learner"].mix.values()) == pytest.approx(4)

@@ -10,7 +10,6 @@ from random_scripts import scripts
 from trace_builder import ProcessScript, parse_script, write_script, write_scripts
 
 from rlscope._analysis import sweep
-from rlscope.analysis.advice.advice import advise
 from rlscope.analysis.analyze import analyze
 from rlscope.analysis.lines.frames import frames_of
 from rlscope.analysis.sweep import sweep_trace
@@ -113,7 +112,7 @@ ADVICE = {
 @pytest.mark.parametrize("kind", ADVICE)
 def test_advice_names_the_line(kind: str, tmp_path: Path) -> None:
     script, sentence = ADVICE[kind]
-    advice = advise(analyze(open_trace(written(script, tmp_path))))
+    advice = analyze(open_trace(written(script, tmp_path))).advice
     assert advice is not None
     assert advice.sentences.lines == (sentence,)
     assert sentence in advice.text
@@ -121,6 +120,6 @@ def test_advice_names_the_line(kind: str, tmp_path: Path) -> None:
 
 def test_advice_names_no_line_that_nobody_saw(tmp_path: Path) -> None:
     script = SIMULATES.partition("stacks")[0]
-    advice = advise(analyze(open_trace(written(script, tmp_path))))
+    advice = analyze(open_trace(written(script, tmp_path))).advice
     assert advice is not None
     assert advice.sentences.lines == ()

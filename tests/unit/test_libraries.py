@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from declared_names import FOUND, LACKED, LACKING, NOT_HERE, Report, declared, looked_up
+from declared_names import FOUND, LACKED, LACKING, NOT_HERE, Report, declared, has, looked_up
 
 from rlscope import libraries
 from rlscope.libraries import LIBRARIES
@@ -16,6 +16,36 @@ def test_every_file_is_in_the_list_and_declares_something() -> None:
         LIBRARIES
     )
     assert not [file for file in LIBRARIES if not declared(file)]
+
+
+@pytest.mark.parametrize(
+    ("file", "dotted"),
+    [
+        ("envpool", "envpool.python.envpool.EnvPoolMixin._recv"),
+        ("rsl_rl", "rsl_rl.runners.on_policy_runner.OnPolicyRunner.env.step"),
+    ],
+)
+def test_what_subclasses_have_and_what_instances_hold_is_looked_for_too(file: str, dotted: str) -> None:
+    assert dotted in [name for _, name in declared(f"rlscope.libraries.{file}")]
+
+
+class Environment:
+    def step(self) -> None: ...
+
+
+class Trainer:
+    def __init__(self, env: "Environment") -> None: ...
+
+
+class NativeTrainer(Trainer):
+    def send(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("name", "found"), [("Trainer.send", FOUND), ("Trainer.env.step", FOUND), ("Trainer.env.stop", LACKING)]
+)
+def test_a_name_is_found_in_a_subclass_and_in_what_is_held(name: str, found: str) -> None:
+    assert has(__name__, f"{__name__}.{name}") == found
 
 
 @pytest.mark.parametrize("file", LIBRARIES)

@@ -6,7 +6,6 @@ import pytest
 from rank_traces import ALL_REDUCE, MS, DeviceStep, call, on_devices, rank
 
 from benchmarks.trace_writer import TraceWriter
-from rlscope.analysis.advice.advice import advise
 from rlscope.analysis.advice.causes import Cause
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import analyze
@@ -47,14 +46,14 @@ def test_a_late_rank_is_found_on_its_device(tmp_path: Path) -> None:
     (straggler,) = analysis.stragglers
     assert (straggler.process, straggler.calls, straggler.stands_out) == ("rank 1", 40, True)
     assert straggler.per_iteration_s == pytest.approx(0.002)
-    advice = advise(analysis)
+    advice = analysis.advice
     assert advice is not None and "rank 1 is late by 2 ms in each iteration" in str(advice.sentences)
 
 
 def test_spinning_kernels_are_no_overlap(tmp_path: Path) -> None:
     """A device that only waits for another one is not what bounds the run beside a CPU that works."""
     analysis = analyzed(on_devices(tmp_path, [DeviceStep((2, 4), (4, 18)), DeviceStep((2, 15), (15, 18))]))
-    advice = advise(analysis)
+    advice = analysis.advice
     assert advice is not None
     seconds = {each.cause: each.seconds for each in advice.causes}
     assert seconds[Cause.COMMUNICATION] > 0 and Cause.OVERLAP not in seconds

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from rank_traces import MS, call, rank, trained
 
 from benchmarks.trace_writer import TraceWriter
-from rlscope.analysis.advice.advice import advise
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import analyze
 from rlscope.analysis.document import document_of
@@ -112,7 +111,7 @@ def test_a_straggler_stands_out(tmp_path: Path) -> None:
     assert (row.late_s, row.per_iteration_s, row.others_wait_s) == pytest.approx((0.08, 0.002, 0.08))
     assert row.span_s == pytest.approx(40 * 0.013 - 0.010)
     assert (row.cause, row.stage, row.cause_s) == ("python", "training_loop", pytest.approx(0.08))
-    advice = advise(analysis)
+    advice = analysis.advice
     assert advice is not None
     assert advice.sentences.waits[0] == (
         "rank 1 is late by 2 ms in each iteration (Python in training_loop, 80 ms more than the others): the others "

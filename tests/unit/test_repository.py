@@ -136,6 +136,35 @@ def test_imports_go_one_way(part: str) -> None:
     assert not wrong
 
 
+def files_imported(file: Path, modules: dict[str, Path]) -> set[Path]:
+    """The files of the package that a file imports; `from a import b` is of a.b, or of a where that is no module."""
+    found = {modules.get(name) or modules.get(name.rpartition(".")[0]) for name in imports(file)}
+    return {other for other in found if other is not None and other != file}
+
+
+def circles(imported: dict[Path, set[Path]]) -> set[Path]:
+    """What is left once nothing more can be taken away that imports nothing, or that nothing imports."""
+    left = set(imported)
+    while True:
+        leaves = {file for file in left if not imported[file] & left}
+        roots = left - {other for file in left for other in imported[file]}
+        if not leaves | roots:
+            return left
+        left -= leaves | roots
+
+
+def test_no_file_imports_itself_by_way_of_others() -> None:
+    """Neither at its head, nor in a function, nor for types alone."""
+    modules = {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file
+        for file in python_files("")
+    }
+    # Built, and without a file that Python reads: importing from them is not importing `rlscope/__init__.py`.
+    modules |= dict.fromkeys(("rlscope._native", "rlscope._analysis"), PACKAGE / "built")
+    imported = {file: files_imported(file, modules) for file in python_files("")}
+    assert sorted(str(file.relative_to(ROOT)) for file in circles(imported)) == []
+
+
 def test_the_command_line_holds_verbs_and_little_else() -> None:
     assert set(VERBS) <= {file.stem for file in python_files("cli")}
 

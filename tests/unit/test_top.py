@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,13 @@ from trace_builder import parse_script, sweep_script, write_script
 from benchmarks.trace_writer import TraceWriter
 from rlscope._analysis import bytes_read
 from rlscope.analysis.analyze import analyze
+from rlscope.analysis.live.joined_windows import joined_processes
 from rlscope.analysis.live.live_run import LiveRun
 from rlscope.analysis.live.live_trace import LiveTrace, LiveView
-from rlscope.analysis.live.window import BEHIND_NS, joined_processes
+from rlscope.analysis.live.window import BEHIND_NS
 from rlscope.analysis.rows import Rows
+from rlscope.analysis.sweep import sweep_trace
+from rlscope.analysis.swept import Swept
 from rlscope.cli.main import verbs
 from rlscope.errors import TraceError
 from rlscope.model import Category, DeviceWork
@@ -163,6 +166,20 @@ def test_joined_windows_are_one(tmp_path: Path) -> None:
     assert sorted(joined.breakdown) == sorted(once.breakdown)
     assert sorted(joined.waits) == sorted(once.waits)
     assert joined.events == once.events
+
+
+def test_a_field_that_windows_do_not_know_is_not_kept_in_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class LaterSwept(Swept):
+        of_later: int
+
+    process, _ = sweep_trace(open_trace(write_run(tmp_path, 3))).processes
+    part = LaterSwept(**vars(process.found), of_later=1)
+    monkeypatch.setattr("rlscope.analysis.live.joined_windows.Swept", LaterSwept)
+    with pytest.raises(TypeError, match="of_later"):
+        joined_processes([part, part])
 
 
 def test_a_silent_process_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

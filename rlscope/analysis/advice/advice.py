@@ -5,9 +5,8 @@ from dataclasses import asdict, dataclass
 from rlscope.analysis.advice.causes import STANDS_OUT, Cause, CauseTime, cause_times
 from rlscope.analysis.advice.changes import Change, changes_of
 from rlscope.analysis.advice.counted_waits import Wait
-from rlscope.analysis.advice.owner_path import owner_path
 from rlscope.analysis.advice.sentences import Sentences, sentences, worth_trying
-from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.run_tables import RunTables
 
 
 @dataclass(frozen=True)
@@ -55,13 +54,13 @@ class Advice:
         return asdict(self) | {"text": self.text}
 
 
-def advise(analysis: Analysis) -> Advice | None:
+def advise(tables: RunTables) -> Advice | None:
     """Tell what bounds a run; return None if no process took time."""
-    path = owner_path(analysis)
+    path = tables.path
     if path is None:
         return None
     causes = cause_times(path.mix)
-    changes = changes_of(path, analysis.gpu_operations, analysis.sample_tails, analysis.device_idle)
+    changes = changes_of(path, tables.gpu_operations, tables.sample_tails, tables.device_idle)
     first = causes[0]
     return Advice(
         process=path.process,
@@ -74,5 +73,5 @@ def advise(analysis: Analysis) -> Advice | None:
         changes=changes,
         waits=path.unfollowed,
         beside_s=path.beside_s,
-        sentences=sentences(analysis, path, causes, changes),
+        sentences=sentences(tables, path, causes, changes),
     )

@@ -1,12 +1,12 @@
 """Each instant of a process is bound by a cause, which rows of the breakdown define."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from rlscope.analysis.table_rows import BreakdownRow, OutsideRow
-from rlscope.analysis.tables.loop import left_out, loop_shares, with_loops
+from rlscope.analysis.table_rows import BreakdownRow
+from rlscope.analysis.tables.loop import Loops
 from rlscope.model import COMPILE, STAGES, Category, Resource
 
 
@@ -142,7 +142,7 @@ class ProcessTime(NamedTuple):
     Attributes:
         mix: its seconds in operations and phases, and between them in its training loop; all of them if nothing shows
             where that is.
-        left_out: the others by part, as in `loop.left_out`.
+        left_out: the others by part, as in `Loops.left_out`.
         has_loop: whether operations, phases or reports of progress show where it is.
     """
 
@@ -151,21 +151,20 @@ class ProcessTime(NamedTuple):
     has_loop: bool
 
 
-def times_of_processes(breakdown: Sequence[BreakdownRow], outside: Sequence[OutsideRow]) -> dict[str, ProcessTime]:
+def times_of_processes(breakdown: Iterable[BreakdownRow], loops: Loops) -> dict[str, ProcessTime]:
     """Return what counts of each process, corrected where the breakdown is."""
-    loops = with_loops(breakdown, outside)
-    mixes: dict[str, dict[Kind, float]] = {row.process: {} for row in breakdown}
-    for row, share in zip(breakdown, loop_shares(breakdown, outside), strict=True):
+    mixes: dict[str, dict[Kind, float]] = {}
+    for row in breakdown:
         seconds = row.seconds if row.corrected_seconds is None else row.corrected_seconds
-        mix = mixes[row.process]
+        mix = mixes.setdefault(row.process, {})
         cause, part = (
             cause_of(row.operation, row.category, row.resource),
             row.operation if row.operation in PARTS else "",
         )
         kind = Kind(row.stage, row.category, cause, part)
-        mix[kind] = mix.get(kind, 0.0) + (seconds * share if row.process in loops else seconds)
-    parts = left_out(breakdown, outside)
+        mix[kind] = mix.get(kind, 0.0) + (seconds * loops.share(row) if row.process in loops.processes else seconds)
     return {
-        process: ProcessTime(mix, parts.get(process, {}) if process in loops else {}, process in loops)
+        process: ProcessTime(mix, loops.left_out.get(process, {}) if has_loop else {}, has_loop)
         for process, mix in mixes.items()
+        for has_loop in (process in loops.processes,)
     }

@@ -1,12 +1,11 @@
 """The waits of processes that count for advice: for which process each was, as far as that is known."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from rlscope.analysis.advice.causes import ProcessTime, waiting_s
-from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.rows import sums
-from rlscope.analysis.table_rows import WaitRow
+from rlscope.analysis.table_rows import DependencyRow, WaitRow
 from rlscope.analysis.tables.dependencies import sends
 from rlscope.model import EVALUATION, NO_PHASE
 
@@ -50,17 +49,19 @@ class CountedWaits:
         for_threads_s: seconds that a process waited for another thread of its own.
     """
 
-    def __init__(self, analysis: Analysis, times: Mapping[str, ProcessTime]) -> None:
+    def __init__(
+        self, waits: Iterable[WaitRow], dependencies: Iterable[DependencyRow], times: Mapping[str, ProcessTime]
+    ) -> None:
         """Count the waits of the processes in `times`."""
         evaluating = {process for process, time in times.items() if EVALUATION in time.left_out}
         # Without evaluation where advice leaves that out.
         self._edges = [
             edge
-            for edge in analysis.dependencies
+            for edge in dependencies
             if edge.process in times and edge.on in times and _counts(edge.process, edge.phase, evaluating)
         ]
         linked = {(edge.process, edge.phase, edge.stream) for edge in self._edges}
-        rows = [row for row in analysis.waits if row.process in times and _counts(row.process, row.phase, evaluating)]
+        rows = [row for row in waits if row.process in times and _counts(row.process, row.phase, evaluating)]
         self._waits = _counted(rows, times, linked)
         self.links = self._find_links(times)
         self.open_s = sums((wait.row.process, wait.counted_s) for wait in self._waits if wait.is_open)

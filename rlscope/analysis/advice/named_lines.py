@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from rlscope.analysis.advice.causes import CATEGORY_TEXTS, Cause, CauseTime, cause_text
 from rlscope.analysis.advice.words import as_percent, as_s
-from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.rows import sums
+from rlscope.analysis.run_tables import RunTables
 
 #: A line with a smaller share is not worth naming.
 LEAST_SHARE = 0.05
@@ -14,12 +14,12 @@ LEAST_SHARE = 0.05
 Line = tuple[str, str, int]
 
 
-def line_sentences(analysis: Analysis, process: str, cause: CauseTime) -> Iterator[str]:
+def line_sentences(tables: RunTables, process: str, cause: CauseTime) -> Iterator[str]:
     """Name the line of a process that had most of a cause in the stage in which most of it was.
 
     It says nothing if stacks were not looked at, or where no line has a share that is worth naming.
     """
-    found = _largest(_times(analysis, (process, cause.stage), cause.cause))
+    found = _largest(_times(tables, (process, cause.stage), cause.cause))
     if found is None:
         return
     (function, file, line), seconds, share = found
@@ -33,20 +33,20 @@ def line_sentences(analysis: Analysis, process: str, cause: CauseTime) -> Iterat
         yield f"About {as_percent(share)} of {of_cause} is of calls in {place}."
 
 
-def _times(analysis: Analysis, where: tuple[str, str], cause: Cause) -> Iterator[tuple[Line, float]]:
+def _times(tables: RunTables, where: tuple[str, str], cause: Cause) -> Iterator[tuple[Line, float]]:
     """Yield lines with their seconds; `where` is a process and a stage."""
     if cause is Cause.PYTHON:
-        for line in analysis.lines:
+        for line in tables.lines:
             if (line.process, line.stage) == where:
                 yield (line.function, line.file, line.line), line.seconds
     elif cause is Cause.GPU:
-        for point in analysis.sync_points:
+        for point in tables.sync_points:
             if (point.process, point.stage) == where:
                 of_line = point.line_stacks / point.stacks if point.stacks else 0.0
                 yield (point.caller, point.file, point.line), of_line * point.seconds
                 yield ("", "", 0), (1 - of_line) * point.seconds
     else:
-        for site in analysis.call_sites:
+        for site in tables.call_sites:
             if (site.process, site.stage) == where and CATEGORY_TEXTS.get(site.category) == cause_text(cause):
                 yield (site.caller, site.file, site.line), site.seconds
 

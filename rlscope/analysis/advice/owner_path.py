@@ -8,7 +8,8 @@ from statistics import fmean
 
 from rlscope.analysis.advice.causes import Cause, Kind, Mix, ProcessTime, times_of_processes, waiting_s
 from rlscope.analysis.advice.counted_waits import CountedWaits, Wait
-from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.table_rows import BreakdownRow, DependencyRow, ProcessRow, WaitRow
+from rlscope.analysis.tables.loop import Loops
 from rlscope.model import Category
 
 INFRASTRUCTURE = "infrastructure"
@@ -116,39 +117,47 @@ class OwnerPath(Work):
         return self.beside_s >= SAID * self.total_s
 
 
-def owner_path(analysis: Analysis) -> OwnerPath | None:
-    """Return the owner path of a run; None if no process took time."""
-    served = {row.process for row in analysis.processes if row.role != INFRASTRUCTURE}
-    times = times_of_processes(analysis.breakdown, analysis.outside)
-    times = {process: time for process, time in times.items() if process in served}
+def owner_path(
+    processes: Iterable[ProcessRow],
+    breakdown: Iterable[BreakdownRow],
+    loops: Loops,
+    waits: Iterable[WaitRow],
+    dependencies: Iterable[DependencyRow],
+) -> OwnerPath | None:
+    """Return the owner path of a run, by tables of it and its loops; None if no process took time."""
+    rows = {row.process: row for row in processes}
+    times = {
+        process: time
+        for process, time in times_of_processes(breakdown, loops).items()
+        if rows[process].role != INFRASTRUCTURE
+    }
     with_loops = {process for process, time in times.items() if time.has_loop}
     # In the order of the table, so that of two that are equal it is always the same one.
     candidates = [process for process in times if process in with_loops or not with_loops]
-    follower = _Follower(analysis, times)
-    root = max(_reporting(analysis, candidates, follower) or candidates, key=follower.busy_s, default=None)
+    follower = _Follower(rows, times, CountedWaits(waits, dependencies, times))
+    root = max(_reporting(rows, candidates, follower) or candidates, key=follower.busy_s, default=None)
     if root is None or sum(times[root].mix.values()) <= 0:
         return None
     return follower.path_from(root, set(candidates))
 
 
-def _reporting(analysis: Analysis, candidates: Sequence[str], follower: "_Follower") -> list[str]:
+def _reporting(rows: Mapping[str, ProcessRow], candidates: Sequence[str], follower: "_Follower") -> list[str]:
     """Return the candidates that report progress and are busy for at least half as long as the busiest one.
 
     A learner that is busy for 10 s and reports progress is one. A logger that is busy for 1 s and reports it too, and a
     worker that is busy for 12 s, are not.
     """
-    iterations = {row.process: row.iterations for row in analysis.processes}
     longest_s = max(map(follower.busy_s, candidates), default=0.0)
-    return [each for each in candidates if iterations[each] > 0 and follower.busy_s(each) >= longest_s / 2]
+    return [each for each in candidates if rows[each].iterations > 0 and follower.busy_s(each) >= longest_s / 2]
 
 
 class _Follower:
     """Follows waits from process to process, each only away from where it began, so that circles end."""
 
-    def __init__(self, analysis: Analysis, times: Mapping[str, ProcessTime]) -> None:
+    def __init__(self, rows: Mapping[str, ProcessRow], times: Mapping[str, ProcessTime], waits: CountedWaits) -> None:
+        self._rows = rows
         self._times = times
-        self._waits = CountedWaits(analysis, times)
-        self._rows = {row.process: row for row in analysis.processes}
+        self._waits = waits
 
     def busy_s(self, process: str) -> float:
         """Seconds of a process in its loop, but for those in which it waited between operations to be asked."""

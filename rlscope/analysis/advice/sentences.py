@@ -12,9 +12,9 @@ from rlscope.analysis.advice.named_lines import line_sentences
 from rlscope.analysis.advice.owner_path import SAID, Followed, OwnerPath
 from rlscope.analysis.advice.stragglers import straggler_sentences
 from rlscope.analysis.advice.words import as_percent, as_s, as_times
-from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.rows import sums
-from rlscope.analysis.tables.loop import AFTER, BEFORE, NO_PHASE_PART, loop_shares
+from rlscope.analysis.run_tables import RunTables
+from rlscope.analysis.tables.loop import AFTER, BEFORE, NO_PHASE_PART
 from rlscope.model import COMPILE, EVALUATION, NO_OPERATION, PUBLISHED_STAGES, STAGES, Category
 from rlscope.text import printable
 
@@ -66,28 +66,28 @@ class Sentences:
         return " ".join(chain(self.waits, self.causes, self.lines, self.memory, self.changes, self.limits))
 
 
-def sentences(analysis: Analysis, path: OwnerPath, causes: Sequence[CauseTime], changes: Sequence[Change]) -> Sentences:
+def sentences(tables: RunTables, path: OwnerPath, causes: Sequence[CauseTime], changes: Sequence[Change]) -> Sentences:
     """Says all that is known.
 
     Args:
-        analysis: of the run.
+        tables: of the run.
         path: its owner path.
         causes: of the path, the largest first.
         changes: to it, the one that could save most first; none where threads work beside each other.
     """
     waits = chain(
-        straggler_sentences(analysis.stragglers),
-        _unfollowed_sentences(analysis, path, causes),
+        straggler_sentences(tables.stragglers),
+        _unfollowed_sentences(tables, path, causes),
         _followed_sentences(path),
         _beside_sentences(path),
     )
     return Sentences(
         tuple(map(printable, waits)),
-        tuple(map(printable, _cause_sentences(analysis, path, causes))),
-        tuple(map(printable, line_sentences(analysis, path.process, causes[0]))),
-        tuple(map(printable, growth_sentences(analysis.memory_growth))),
+        tuple(map(printable, _cause_sentences(tables, path, causes))),
+        tuple(map(printable, line_sentences(tables, path.process, causes[0]))),
+        tuple(map(printable, growth_sentences(tables.memory_growth))),
         tuple(map(printable, _change_sentences(path, changes))),
-        tuple(map(printable, _limit_sentences(analysis, path, changes))),
+        tuple(map(printable, _limit_sentences(tables, path, changes))),
     )
 
 
@@ -98,10 +98,10 @@ def worth_trying(changes: Sequence[Change], total_s: float) -> list[str]:
     return [printable(_change_text(list(group))) for _, group in groups]
 
 
-def _cause_sentences(analysis: Analysis, path: OwnerPath, causes: Sequence[CauseTime]) -> Iterator[str]:
+def _cause_sentences(tables: RunTables, path: OwnerPath, causes: Sequence[CauseTime]) -> Iterator[str]:
     first = causes[0]
     spent = f"{as_s(first.seconds)} of {as_s(path.total_s)} ({as_percent(first.share)}){_where(path, first)}"
-    spent += _calls(analysis, path, first)
+    spent += _calls(tables, path, first)
     if path.works_beside:
         yield f"Of the seconds as they are given to threads, the largest part is {cause_text(first.cause)}: {spent}."
     elif first.share < STANDS_OUT:
@@ -123,7 +123,7 @@ def _where(path: OwnerPath, each: CauseTime) -> str:
     return f", {most}in {'no stage' if each.stage == NO_OPERATION else each.stage}"
 
 
-def _calls(analysis: Analysis, path: OwnerPath, each: CauseTime) -> str:
+def _calls(tables: RunTables, path: OwnerPath, each: CauseTime) -> str:
     """Say how many calls the process itself made in the stage, and how long they were: many short or few long ones."""
     category = CALLS.get(each.cause)
     own_s = sum(s for kind, s in path.own.items() if (kind.cause, kind.stage) == (each.cause, each.stage))
@@ -131,7 +131,7 @@ def _calls(analysis: Analysis, path: OwnerPath, each: CauseTime) -> str:
         return ""
     calls = sum(
         row.count
-        for row in analysis.transitions
+        for row in tables.transitions
         if (row.process, row.stage, row.to) == (path.process, each.stage, category) and row.operation != COMPILE
     )
     return f", {calls:,} entries of {as_s(own_s / calls)}" if calls > 1 else ""
@@ -148,9 +148,9 @@ def _beside_sentences(path: OwnerPath) -> Iterator[str]:
     )
 
 
-def _unfollowed_sentences(analysis: Analysis, path: OwnerPath, causes: Sequence[CauseTime]) -> Iterator[str]:
+def _unfollowed_sentences(tables: RunTables, path: OwnerPath, causes: Sequence[CauseTime]) -> Iterator[str]:
     """Say what the process waited in, but for nobody whose work is known."""
-    of_process = f" of {path.process}" if len(analysis.processes) > 1 else ""
+    of_process = f" of {path.process}" if len(tables.processes) > 1 else ""
     for wait in path.unfollowed:
         if wait.seconds < SAID * path.total_s:
             continue
@@ -227,31 +227,30 @@ def _change_text(same: Sequence[Change]) -> str:
     return f"{names}, {as_times(first.speedup)} times as fast ({saved})"
 
 
-def _limit_sentences(analysis: Analysis, path: OwnerPath, changes: Sequence[Change]) -> Iterator[str]:
+def _limit_sentences(tables: RunTables, path: OwnerPath, changes: Sequence[Change]) -> Iterator[str]:
     """Say what the numbers do not know."""
     known = {change.stage for change in changes}
     unknown = [stage for stage in PUBLISHED_STAGES if stage not in known]
     if unknown and not path.works_beside:
         yield f"No time of the path is in {' or '.join(unknown)}, so what a change there could save is not known."
-    yield from _unnamed_sentences(analysis, path)
+    yield from _unnamed_sentences(tables, path)
     yield from _left_out_sentences(path)
     device_s = sum(seconds for kind, seconds in path.mix.items() if kind.cause in (Cause.GPU, Cause.OVERLAP))
-    if device_s >= SAID * path.total_s and len({row.process for row in analysis.gpu_operations}) > 1:
+    if device_s >= SAID * path.total_s and len({row.process for row in tables.gpu_operations}) > 1:
         yield "Other processes used a device too, so part of its time may be waiting for them."
-    if not analysis.complete:
-        yield f"The trace is incomplete ({analysis.dropped_events:,} records lost), so seconds may be missing."
+    if not tables.complete:
+        yield f"The trace is incomplete ({tables.dropped_events:,} records lost), so seconds may be missing."
 
 
-def _unnamed_sentences(analysis: Analysis, path: OwnerPath) -> Iterator[str]:
+def _unnamed_sentences(tables: RunTables, path: OwnerPath) -> Iterator[str]:
     """Say what is in no stage, and how to name it; waiting is named by function, compiling is a cause of its own."""
     said_elsewhere = (Cause.WAITING, Cause.COMPILATION)
     unnamed_s = sum(s for kind, s in path.mix.items() if kind.is_in_no_stage and kind.cause not in said_elsewhere)
     if not path.time.has_loop or unnamed_s < SAID * path.total_s:
         return
-    shares = loop_shares(analysis.breakdown, analysis.outside)
     by_name = sums(
-        (row.operation, row.seconds * share)
-        for row, share in zip(analysis.breakdown, shares, strict=True)
+        (row.operation, row.seconds * tables.loops.share(row))
+        for row in tables.breakdown
         if row.process == path.process
         and row.stage not in STAGES
         and row.operation != COMPILE

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rlscope.analysis.correction.costs import Bounds, Cost
 from rlscope.analysis.swept import PartBounds, RowKey, Swept
-from rlscope.model import Category, Resource
+from rlscope.model import NS_PER_S, Category, Resource
 from rlscope.text import cuda_version
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ DEVICES_ALONE = {
     Resource.CPU_AND_COMMUNICATION.value: Resource.COMMUNICATION.value,
 }
 
-NS_PER_S = 1_000_000_000
 #: Standard deviations on each side of an interval of 95 %.
 Z95 = 1.96
 #: How much wider intervals become where a library has another version than it was calibrated with.

@@ -10,7 +10,7 @@ from rlscope.analysis.counters.clock import counter_clock
 from rlscope.analysis.counters.intervals import Intervals, Overlaps, Times, overlaps
 from rlscope.analysis.counters.launched_work import Key, LaunchedWork
 from rlscope.analysis.counters.shares import SharedSamples
-from rlscope.trace.clock_offset import NS_PER_S
+from rlscope.model import NS_PER_S
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES, Combination, CounterMetric
 from rlscope.trace.counters_file import CounterSamples
 

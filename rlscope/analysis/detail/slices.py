@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from rlscope._analysis import perfetto_slices, slice_batches
 from rlscope.analysis.ranks.matching import CommunicatorKey, communicators_of
-from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
-from rlscope.model import STAGES, TRAINING_LOOP, Category
+from rlscope.analysis.sweep import ProcessSweep, TraceSweep
+from rlscope.model import NS_PER_S, STAGES, TRAINING_LOOP, Category
 
 #: The kind of a slice by its number: the layer of a call, or what else it is.
 SLICE_KINDS = (

@@ -12,9 +12,10 @@ from rlscope.analysis.devices.devices import Device
 from rlscope.analysis.devices.rows import DeviceIdleRow
 from rlscope.analysis.devices.swept import SweptIdle
 from rlscope.analysis.rows import Rows, sums
-from rlscope.analysis.sweep import NS_PER_S, ProcessSweep
+from rlscope.analysis.sweep import ProcessSweep
 from rlscope.analysis.swept import Swept
 from rlscope.analysis.table_rows import DependencyRow
+from rlscope.model import NS_PER_S
 
 #: Of a process, by the sweep.
 DEVICES_TOLD_APART = 64

@@ -7,7 +7,7 @@ from rlscope.analysis.devices.causes import IdleCause
 from rlscope.analysis.devices.devices import Device
 from rlscope.analysis.devices.rows import DeviceIdleRow, LaunchRow
 from rlscope.analysis.rows import Rows, sums
-from rlscope.analysis.sweep import NS_PER_S
+from rlscope.model import NS_PER_S
 
 #: Why a device does nothing while an operation gets it to work. In a simulator's operation it may be the simulator that
 #: takes long, and a graph does not hold that.

@@ -9,7 +9,7 @@ from rlscope.analysis.devices.devices import Device
 from rlscope.analysis.devices.rows import DeviceShareRow, DeviceSwitchRow
 from rlscope.analysis.devices.swept import SweptSharing
 from rlscope.analysis.rows import Rows
-from rlscope.analysis.sweep import NS_PER_S
+from rlscope.model import NS_PER_S
 
 #: The row of all processes together.
 ALL_PROCESSES = ""

@@ -9,7 +9,8 @@ from rlscope.analysis.devices.devices import BusyParts, Device
 from rlscope.analysis.devices.rows import DeviceTimelineRow
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
-from rlscope.analysis.sweep import NS_PER_S, TraceSweep
+from rlscope.analysis.sweep import TraceSweep
+from rlscope.model import NS_PER_S
 
 PARTS = 200
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from rlscope.analysis.devices.devices import BusyParts, Device, User
 from rlscope.analysis.devices.rows import DeviceWorkRow, GpuOperationRow, GpuRow
 from rlscope.analysis.rows import Rows, sums
-from rlscope.analysis.sweep import NS_PER_S
+from rlscope.model import NS_PER_S
 
 #: A process, a device and an operation.
 _OfOperation = tuple[str, int, str]

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from rlscope.analysis.lines.rows import CallSiteRow, LineRow, SyncPointRow
 from rlscope.analysis.rows import Rows
-from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
+from rlscope.analysis.sweep import ProcessSweep, TraceSweep
+from rlscope.model import NS_PER_S
 
 #: Where packages and the standard library lie, and what of a path follows it.
 _PACKAGE = re.compile(r"(?:^|.*/)(?:(?:site|dist)-packages|lib/python3\.\d+)/(.+)")

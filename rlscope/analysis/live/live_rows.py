@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rlscope.analysis.rows import Row, Rows, sums
-from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
+from rlscope.analysis.sweep import ProcessSweep, TraceSweep
 from rlscope.analysis.swept import SweptProgress
 from rlscope.analysis.table_rows import BreakdownRow, WaitRow
 from rlscope.analysis.tables.dependencies import dependency_rows, wait_rows
 from rlscope.analysis.tables.processes import parents
-from rlscope.model import Category
+from rlscope.model import NS_PER_S, Category
 
 #: A process that waits for less of its time waits for nobody.
 LEAST_WAIT = 0.01

@@ -13,15 +13,17 @@ from rlscope.analysis.devices.devices import devices_of
 from rlscope.analysis.devices.rows import GpuRow
 from rlscope.analysis.devices.timeline import busy_parts
 from rlscope.analysis.devices.work import gpu_rows
+from rlscope.analysis.live.joined_windows import joined_progress, joined_windows
 from rlscope.analysis.live.live_rows import LiveProcess, Rates, live_processes, rates_of
-from rlscope.analysis.live.window import BEHIND_NS, Window, joined_progress, joined_windows
+from rlscope.analysis.live.window import BEHIND_NS, Window
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
-from rlscope.analysis.sweep import NS_PER_S, TraceSweep, sweep_trace
+from rlscope.analysis.sweep import TraceSweep, sweep_trace
 from rlscope.analysis.swept import SweptProgress
 from rlscope.analysis.table_rows import BreakdownRow
 from rlscope.analysis.tables.breakdown import breakdown_rows
 from rlscope.boot import boot_id, stored_boot_id
+from rlscope.model import NS_PER_S
 from rlscope.trace.reader import ProcessFile, Trace, open_trace
 
 #: So much of a run is looked at.

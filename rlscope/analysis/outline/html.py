@@ -2,9 +2,9 @@
 
 import math
 
-from rlscope.analysis.advice.advice import advise
-from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.advice.advice import Advice
 from rlscope.analysis.outline.tree import Line, tree_lines
+from rlscope.analysis.run_tables import RunTables
 from rlscope.text import as_html, printable
 
 #: What is shown at most, of which each character may become ten of an escape.
@@ -12,18 +12,18 @@ MOST_LINES, NAME_LENGTH, TEXT_LENGTH, MOST_REASONS = 80, 40, 800, 3
 BAR_EM = 12
 
 
-def html_of(analysis: Analysis) -> str:
-    """Return the analysis as HTML."""
-    parts = [f"<p><b>{_text(str(analysis.directory))}</b>: {_text(analysis.summary)}</p>"]
-    parts += [f"<p>Incomplete: {_text(reason)}</p>" for reason in analysis.why[:MOST_REASONS]]
-    if (rest := len(analysis.why) - MOST_REASONS) > 0:
+def html_of(tables: RunTables, advice: Advice | None) -> str:
+    """Return tables and what they advise as HTML."""
+    parts = [f"<p><b>{_text(str(tables.directory))}</b>: {_text(tables.summary)}</p>"]
+    parts += [f"<p>Incomplete: {_text(reason)}</p>" for reason in tables.why[:MOST_REASONS]]
+    if (rest := len(tables.why) - MOST_REASONS) > 0:
         parts.append(f"<p>{rest:,} more reasons why it is incomplete are in <code>analysis.why</code>.</p>")
-    if (advice := advise(analysis)) is not None:
+    if advice is not None:
         said = advice.sentences
         sentences = (*said.causes, *said.lines, *said.waits, *said.changes)
         parts.append(f"<p>{_text(' '.join(sentences))}</p>")
-    lines = tree_lines(analysis)
-    corrected = ", without what recording added" if analysis.correction is not None else ""
+    lines = tree_lines(tables)
+    corrected = ", without what recording added" if tables.correction is not None else ""
     head = f"<tr><th>part of the time{corrected}</th><th>seconds</th><th>share</th><th></th></tr>"
     parts.append(f"<table><thead>{head}</thead><tbody>{''.join(map(_row, lines[:MOST_LINES]))}</tbody></table>")
     if (rest := len(lines) - MOST_LINES) > 0:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.run_tables import RunTables
 from rlscope.analysis.table_rows import BreakdownRow
 from rlscope.model import NO_OPERATION, NO_PHASE, STAGES, Resource
 
@@ -50,7 +50,7 @@ class Line(NamedTuple):
     branch: Branch
 
 
-def breakdown_tree(analysis: Analysis) -> tuple[Branch, ...]:
+def breakdown_tree(tables: RunTables) -> tuple[Branch, ...]:
     """Return the largest parts that there are several of: processes, else phases, else stages.
 
     A level of which nothing has a name is left out, and so is an operation that is all of its stage and is called so:
@@ -59,8 +59,8 @@ def breakdown_tree(analysis: Analysis) -> tuple[Branch, ...]:
           simulation     ->           python    2 s
             python  2 s
     """
-    rows = analysis.breakdown
-    of_process: dict[str, list[BreakdownRow]] = {row.process: [] for row in analysis.processes}
+    rows = tables.breakdown
+    of_process: dict[str, list[BreakdownRow]] = {row.process: [] for row in tables.processes}
     for row in rows:
         of_process[row.process].append(row)
     levels = ["phase"] if any(row.phase != NO_PHASE for row in rows) else []
@@ -73,15 +73,15 @@ def breakdown_tree(analysis: Analysis) -> tuple[Branch, ...]:
     return tuple(sorted(branches, key=lambda branch: -branch.in_operations_s))
 
 
-def tree_lines(analysis: Analysis, is_whole: bool = False) -> list[Line]:
+def tree_lines(tables: RunTables, is_whole: bool = False) -> list[Line]:
     """Return the lines of the tree from top to bottom.
 
     Args:
-        analysis: Of a trace.
+        tables: Of a trace.
         is_whole: Whether nothing is to be folded.
     """
-    tree = breakdown_tree(analysis)
-    if is_whole or len(analysis.processes) == 1:
+    tree = breakdown_tree(tables)
+    if is_whole or len(tables.processes) == 1:
         return list(_lines(tree, 0, is_whole))
     # A process that only serves others waits all its life, which is no reason to show it.
     least_s = LEAST_SHARE * tree[0].in_operations_s

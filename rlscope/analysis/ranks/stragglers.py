@@ -8,9 +8,9 @@ from rlscope.analysis.ranks.matching import Collective
 from rlscope.analysis.ranks.rows import StragglerRow
 from rlscope.analysis.ranks.tables import is_communication
 from rlscope.analysis.rows import Rows, sums
-from rlscope.analysis.sweep import NS_PER_S, TraceSweep
+from rlscope.analysis.sweep import TraceSweep
 from rlscope.analysis.table_rows import BreakdownRow, ProcessRow, WaitRow
-from rlscope.model import NO_OPERATION, Category
+from rlscope.model import NO_OPERATION, NS_PER_S, Category
 
 #: The calls are looked at in so many parts, one after the other: chance does not favour one rank in nearly all of them.
 PARTS = 20

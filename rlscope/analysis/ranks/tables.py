@@ -8,8 +8,8 @@ from rlscope.analysis.ranks.kernels import Kernel
 from rlscope.analysis.ranks.matching import COMMUNICATOR, Collective, operation_of
 from rlscope.analysis.ranks.rows import CollectiveRow, DeviceRankRow, RankRow
 from rlscope.analysis.rows import Rows, sums
-from rlscope.analysis.sweep import NS_PER_S
 from rlscope.analysis.table_rows import DependencyRow, ProcessRow, WaitRow
+from rlscope.model import NS_PER_S
 
 
 def collective_rows(collectives: Iterable[Collective]) -> Rows[CollectiveRow]:

@@ -5,8 +5,9 @@ from collections import Counter
 
 from rlscope.analysis.detail.swept import SweptDetail
 from rlscope.analysis.rows import Rows
-from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
+from rlscope.analysis.sweep import ProcessSweep, TraceSweep
 from rlscope.analysis.table_rows import CallRow, IterationRow
+from rlscope.model import NS_PER_S
 
 
 def detail_of(process: ProcessSweep) -> SweptDetail:

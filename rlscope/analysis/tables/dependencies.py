@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping
 
 from rlscope.analysis.rows import Rows, sums
-from rlscope.analysis.sweep import NS_PER_S, TraceSweep
+from rlscope.analysis.sweep import TraceSweep
 from rlscope.analysis.table_rows import DependencyRow, WaitRow
+from rlscope.model import NS_PER_S
 
 #: How the names of functions begin that send: `posix.write`, `_socket.socket.sendall`.
 SENDS = ("write", "send")

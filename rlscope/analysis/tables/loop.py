@@ -1,11 +1,12 @@
 """This file finds the training loop of each process: what of its time lies in it, before it and after it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 
 from rlscope.analysis.rows import Rows, sums
-from rlscope.analysis.sweep import NS_PER_S, TraceSweep
+from rlscope.analysis.sweep import TraceSweep
 from rlscope.analysis.table_rows import BreakdownRow, OutsideRow
-from rlscope.model import EVALUATION, NO_OPERATION, NO_PHASE
+from rlscope.model import EVALUATION, NO_OPERATION, NO_PHASE, NS_PER_S
 
 #: Parts of a process's time in no operation.
 BEFORE, BETWEEN, AFTER = "before", "in", "after"
@@ -30,23 +31,63 @@ def is_named(row: BreakdownRow) -> bool:
     return row.operation != NO_OPERATION or row.phase != NO_PHASE
 
 
-def is_evaluation(breakdown: Sequence[BreakdownRow], outside: Iterable[OutsideRow]) -> list[bool]:
-    """Say of each row of a breakdown whether it is of evaluation beside training.
+@dataclass(frozen=True)
+class Loops:
+    """Where the training loops of a run lie.
 
-    A process that shows nothing else has no training from which to tell it: then evaluation is what it is for.
+    Attributes:
+        processes: those that show where their loop is: by operations, phases or reports of progress.
+        training: those of them that show something else than evaluation.
+        evaluation_s: how long each process was in the phase `evaluation` beside its training; only those that were.
+        left_out: the seconds of each process that are not in its loop, by part; evaluation is one.
+        between: of its time in no operation and no phase the share in its loop, by process, category and resource.
     """
-    training = with_loops((row for row in breakdown if row.phase != EVALUATION), outside)
-    return [row.phase == EVALUATION and row.process in training for row in breakdown]
+
+    processes: Set[str]
+    training: Set[str]
+    evaluation_s: Mapping[str, float]
+    left_out: Mapping[str, Mapping[str, float]]
+    between: Mapping[tuple[str, str, str], float]
+
+    def has_evaluation(self, row: BreakdownRow) -> bool:
+        """Return whether a row of a breakdown is of evaluation beside training.
+
+        A process that shows nothing else has no training from which to tell it: then evaluation is what it is for.
+        """
+        return row.phase == EVALUATION and row.process in self.training
+
+    def share(self, row: BreakdownRow) -> float:
+        """Return the share of a row of a breakdown that lies in operations, in phases or between them in the loop.
+
+        A row of evaluation has a share of 0, another one of an operation or a phase one of 1. Of 10 s of Python in
+        neither, of which 6 lie before the loop and 4 in it, the share is 0.4.
+        """
+        if self.has_evaluation(row):
+            return 0.0
+        return 1.0 if is_named(row) else self.between.get((row.process, row.category, row.resource), 0.0)
 
 
-def evaluation_seconds(breakdown: Sequence[BreakdownRow], outside: Iterable[OutsideRow]) -> dict[str, float]:
-    """Return how long each process evaluated beside its training; only those that did."""
-    flagged = zip(breakdown, is_evaluation(breakdown, outside), strict=True)
-    return sums((row.process, row.seconds) for row, is_it in flagged if is_it)
+def loops_of(breakdown: Iterable[BreakdownRow], outside: Sequence[OutsideRow]) -> Loops:
+    """Find the loops of a run by two tables of it."""
+    rows = [*breakdown]
+    between = {row.process for row in outside if row.part == BETWEEN}
+    training = between | {row.process for row in rows if is_named(row) and row.phase != EVALUATION}
+    evaluated = [row for row in rows if row.phase == EVALUATION]
+    evaluation_s = sums((row.process, row.seconds) for row in evaluated if row.process in training)
+    whole_s = sums(((row.process, row.category, row.resource), row.seconds) for row in outside)
+    between_s = sums(((row.process, row.category, row.resource), row.seconds) for row in outside if row.part == BETWEEN)
+    return Loops(
+        processes=training | {row.process for row in evaluated},
+        training=training,
+        evaluation_s=evaluation_s,
+        left_out=_left_out(rows, outside, evaluation_s),
+        between={key: seconds / whole_s[key] for key, seconds in between_s.items() if whole_s[key] > 0},
+    )
 
 
-def left_out(breakdown: Sequence[BreakdownRow], outside: Sequence[OutsideRow]) -> dict[str, dict[str, float]]:
-    """Return the seconds of each process that are not in its loop, by part; evaluation is one."""
+def _left_out(
+    breakdown: Iterable[BreakdownRow], outside: Iterable[OutsideRow], evaluation_s: Mapping[str, float]
+) -> dict[str, dict[str, float]]:
     bounded = {row.process for row in breakdown if row.operation != NO_OPERATION and row.phase != EVALUATION}
     bounded |= {row.process for row in outside if row.part != BEFORE}
     found: dict[str, dict[str, float]] = {}
@@ -55,30 +96,6 @@ def left_out(breakdown: Sequence[BreakdownRow], outside: Sequence[OutsideRow]) -
             parts = found.setdefault(row.process, {})
             name = row.part if row.process in bounded else NO_PHASE_PART
             parts[name] = parts.get(name, 0.0) + row.seconds
-    for process, seconds in evaluation_seconds(breakdown, outside).items():
+    for process, seconds in evaluation_s.items():
         found.setdefault(process, {})[EVALUATION] = seconds
     return found
-
-
-def with_loops(breakdown: Iterable[BreakdownRow], outside: Iterable[OutsideRow]) -> set[str]:
-    """Return the processes that show where their loop is: by operations, phases or report of progress."""
-    return {row.process for row in breakdown if is_named(row)} | {row.process for row in outside if row.part == BETWEEN}
-
-
-def loop_shares(breakdown: Sequence[BreakdownRow], outside: Sequence[OutsideRow]) -> list[float]:
-    """Return the share of each row of a breakdown that lies in operations, in phases or between them in the loop.
-
-    Rows of evaluation have a share of 0, other ones of operations and phases one of 1. Of 10 s of Python in neither, of
-    which 6 lie before the loop and 4 in it, the share is 0.4.
-
-    Args:
-        breakdown: Rows of an analysis.
-        outside: Its rows of the same name.
-    """
-    whole_s = sums(((row.process, row.category, row.resource), row.seconds) for row in outside)
-    between_s = sums(((row.process, row.category, row.resource), row.seconds) for row in outside if row.part == BETWEEN)
-    shares = {key: seconds / whole_s[key] for key, seconds in between_s.items() if whole_s[key] > 0}
-    return [
-        0.0 if is_left_out else 1.0 if is_named(row) else shares.get((row.process, row.category, row.resource), 0.0)
-        for row, is_left_out in zip(breakdown, is_evaluation(breakdown, outside), strict=True)
-    ]

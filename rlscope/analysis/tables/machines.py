@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rlscope.analysis.machines import Machine
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.table_rows import MachineRow
-from rlscope.trace.clock_offset import NS_PER_S
+from rlscope.model import NS_PER_S
 
 
 def machine_rows(machines: Sequence[Machine]) -> Rows[MachineRow]:

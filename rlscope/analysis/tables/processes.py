@@ -7,9 +7,9 @@ from typing import Protocol, TypeVar
 
 from rlscope.analysis.correction.corrected import CorrectedProcess, times_of
 from rlscope.analysis.rows import Row, Rows, sums
-from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
+from rlscope.analysis.sweep import ProcessSweep, TraceSweep
 from rlscope.analysis.table_rows import BreakdownRow, PhaseRow, ProcessRow
-from rlscope.model import NO_PHASE, Category, Resource
+from rlscope.model import NO_PHASE, NS_PER_S, Category, Resource
 from rlscope.trace.format import EndReason
 
 CORRECTED_WALL = ("corrected_wall_s", "corrected_wall_low_s", "corrected_wall_high_s")

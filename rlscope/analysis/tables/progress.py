@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
+from rlscope.analysis.sweep import ProcessSweep, TraceSweep
+from rlscope.model import NS_PER_S
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rlscope.analysis.rows import Row, Rows
-from rlscope.analysis.sweep import NS_PER_S, ProcessSweep, TraceSweep
+from rlscope.analysis.sweep import ProcessSweep, TraceSweep
 from rlscope.analysis.swept import SweptSample
 from rlscope.analysis.table_rows import ProcessRow
+from rlscope.model import NS_PER_S
 
 #: The stage in which samples are made.
 INFERENCE = "inference"

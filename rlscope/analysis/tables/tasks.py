@@ -1,8 +1,9 @@
 """This file computes how long the operations of coroutines and generators took, waiting included."""
 
 from rlscope.analysis.rows import Rows
-from rlscope.analysis.sweep import NS_PER_S, TraceSweep
+from rlscope.analysis.sweep import TraceSweep
 from rlscope.analysis.table_rows import TaskRow
+from rlscope.model import NS_PER_S
 
 
 def task_rows(swept: TraceSweep) -> Rows[TaskRow]:

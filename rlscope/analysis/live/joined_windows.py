@@ -1,0 +1,123 @@
+"""This file joins windows of a run that follow each other."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from rlscope.analysis.ranks.swept import NO_COLLECTIVES
+from rlscope.analysis.sweep import TraceSweep
+from rlscope.analysis.swept import Swept, SweptProgress
+
+
+def joined_windows(parts: Sequence[TraceSweep]) -> TraceSweep:
+    """Return windows that follow each other as one, with the processes of the last.
+
+    Of 2 s of Python and 1 s of Python there are 3 s. What `joined_processes` does not sum is empty.
+    """
+    found: dict[Path, list[Swept]] = {}
+    for part in parts:
+        for process in part.processes:
+            found.setdefault(process.file.path, []).append(process.found)
+    last = parts[-1]
+    return replace(
+        last,
+        processes=tuple(
+            replace(process, found=joined_processes(found[process.file.path])) for process in last.processes
+        ),
+    )
+
+
+def joined_processes(parts: Sequence[Swept]) -> Swept:
+    """Return windows of a process that follow each other as one: times, waits, counts of events, devices, progress.
+
+    Each field is given, so that what a window has of a new one must be said here.
+    """
+    last = parts[-1]
+    return Swept(
+        start_ticks=parts[0].start_ticks,
+        end_ticks=last.end_ticks,
+        last_record_ticks=last.last_record_ticks,
+        # These are of all that was recorded so far.
+        dropped_records=last.dropped_records,
+        dropped_device_records=last.dropped_device_records,
+        misnested_operations=last.misnested_operations,
+        unresolved_launches=last.unresolved_launches,
+        why=last.why,
+        properties=last.properties,
+        # These are added up.
+        breakdown=_summed((row for part in parts for row in part.breakdown), 5),
+        waits=_summed((row for part in parts for row in part.waits), 2),
+        devices=_summed((row for part in parts for row in part.devices), 1),
+        events=_counts(part.events for part in parts),
+        progress=joined_progress([part.progress for part in parts if part.progress is not None]),
+        # Nobody asks a window for these.
+        threads=[],
+        transitions=[],
+        evaluation_transitions=[],
+        crossings={},
+        phases=[],
+        tasks=[],
+        samples=[],
+        sample_tails=[],
+        collectives=NO_COLLECTIVES,
+        lines=[],
+        memory=[],
+        memory_series=[],
+        sync_points=[],
+        call_sites=[],
+        torn_stacks=0,
+        outside=[],
+        loop=None,
+        beside_ticks=0,
+        threads_in_operations=0,
+        cuda_calls=[],
+        device_operations=[],
+        device_work=[],
+        idle=[],
+        cupti_work={},
+        gaps={},
+        correction=None,
+        detail=None,
+        chunk_change_ticks=0,
+        streams=[],
+    )
+
+
+def joined_progress(parts: Sequence[SweptProgress]) -> SweptProgress | None:
+    """Return the reports of windows that follow each other as one; None without any."""
+    if not parts:
+        return None
+    first, last = parts[0], parts[-1]
+    return SweptProgress(
+        sum(part.iterations for part in parts),
+        first.first_ticks,
+        first.first_timesteps,
+        last.last_ticks,
+        last.last_timesteps,
+        next((part.total_timesteps for part in reversed(parts) if part.total_timesteps), 0),
+        next((part.baseline_timesteps for part in parts if part.baseline_timesteps is not None), None),
+        sum(part.evaluation_ticks for part in parts),
+    )
+
+
+RowT = TypeVar("RowT", bound=NamedTuple)
+
+
+def _summed(rows: Iterable[RowT], key_fields: int) -> list[RowT]:
+    """Sum the numbers behind the first fields of rows, which are their key."""
+    sums: dict[tuple[object, ...], tuple[type[RowT], list[int]]] = {}
+    for row in rows:
+        numbers = row[key_fields:]
+        found = sums.setdefault(row[:key_fields], (type(row), [0] * len(numbers)))[1]
+        for place, number in enumerate(numbers):
+            found[place] += number
+    return [row_class._make((*key, *numbers)) for key, (row_class, numbers) in sums.items()]
+
+
+def _counts(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for part in parts:
+        for kind, count in part.items():
+            counts[kind] = counts.get(kind, 0) + count
+    return counts
