@@ -170,7 +170,7 @@ def test_the_command_line_holds_verbs_and_little_else() -> None:
 
 
 # How much a reader takes in at a glance.
-MOST_FILES, MOST_LINES, MOST_LINES_OF_A_FUNCTION = 20, 500, 60
+MOST_FILES, MOST_LINES, MOST_LINES_OF_A_FUNCTION = 20, 600, 60
 LONGER = {"sweep_trace"}
 CODE = ("rlscope", "experiments", "benchmarks", "scripts", "container", "cmake")
 # Lists: one file for each library or training script.
