@@ -5,7 +5,7 @@ const ROUNDED_UP = 999.5;
 const HOURS_FROM_S = 6000;
 const BYTES = ["bytes", "KiB", "MiB", "GiB", "TiB"];
 /** @type {[string, number, number][]} a unit, how many of it a second has, and from how many on the next one is used */
-const UNITS = [["ns", 1e9, ROUNDED_UP], ["µs", 1e6, ROUNDED_UP], ["ms", 1e3, ROUNDED_UP], ["s", 1, HOURS_FROM_S], ["h", 1 / 3600, Infinity]];
+const TIME_UNITS = [["ns", 1e9, ROUNDED_UP], ["µs", 1e6, ROUNDED_UP], ["ms", 1e3, ROUNDED_UP], ["s", 1, HOURS_FROM_S], ["h", 1 / 3600, Infinity]];
 
 /** @param {number} value */
 export function digits(value) {
@@ -20,7 +20,7 @@ export function count(number) {
 /** @param {number} seconds */
 export function duration(seconds) {
   if (digits(Math.abs(seconds) * 1e9) === "0") return "0 s";
-  const [name, perSecond] = UNITS.find(([, per, below]) => Math.abs(seconds) * per < below) ?? UNITS[4];
+  const [name, perSecond] = TIME_UNITS.find(([, per, below]) => Math.abs(seconds) * per < below) ?? TIME_UNITS[4];
   const value = seconds * perSecond;
   const size = Math.abs(value);
   return withUnit(digits(size > ROUNDED_UP / 1000 && size < 1 ? Math.sign(value) : value), ` ${name}`);
