@@ -28,6 +28,7 @@ from experiments.verdicts.study_page import ShownFigure, StudyPage
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.tables import RECORDED_TIME
 from rlscope.plots.transitions import transitions_figure
+from rlscope.text.numbers import duration
 
 HERE = Path(__file__).parent
 METHOD = (
@@ -109,7 +110,7 @@ def draw(study: CaseStudy, page: StudyPage, group: Group, results: Sequence[Resu
         page.show(ShownFigure(f"{figure}_transitions", caption, (subject,), TRANSITIONS))
         page.table(readable(table))
     left_out_s = sum(result.left_out_s for result in results) / max(len(results), 1)
-    page.paragraph(f"Recorded outside the three stages and left out: {left_out_s:.2g} s of an average run.")
+    page.paragraph(f"Recorded outside the three stages and left out: {duration(left_out_s)} of an average run.")
     if extra:
         page.paragraph("For single claims, in no figure:")
         page.table(readable(mean_table(extra)))

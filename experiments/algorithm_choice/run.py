@@ -30,6 +30,7 @@ from experiments.verdicts.statistics import Estimate, estimated, estimated_mean
 from experiments.verdicts.study_page import ShownFigure, StudyPage
 from rlscope.model import Resource
 from rlscope.plots.breakdown import breakdown_figure
+from rlscope.text.numbers import duration
 
 HERE = Path(__file__).parent
 METHOD = (
@@ -60,7 +61,7 @@ def run(study: CaseStudy) -> Outcome:
         page.heading(group.name)
         page.show(ShownFigure(group.figure, group.caption, (group.name,)))
         left_out_s = sum(result.left_out_s for result in chosen) / len(chosen)
-        page.paragraph(f"Recorded outside training and left out: {left_out_s:.2g} s of an average run.")
+        page.paragraph(f"Recorded outside training and left out: {duration(left_out_s)} of an average run.")
         page.table(readable(table))
 
     claims = load_claims(HERE / "claims.toml")

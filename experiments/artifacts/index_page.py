@@ -10,11 +10,12 @@ import pandas as pd
 from experiments.artifacts.gallery import cards, section
 from experiments.artifacts.painter import Drawing
 from experiments.artifacts.study import PlannedStudy
-from experiments.harness.progress import Progress, Recorded, minutes_text, repetitions_text
+from experiments.harness.progress import Progress, Recorded, repetitions_text
 from experiments.verdicts.claims import Verdict, counts
 from experiments.verdicts.study_page import count_chips
 from rlscope.page.plain_page import Page, link
 from rlscope.text import as_html
+from rlscope.text.numbers import duration
 
 INDEX = "index.html"
 ARTIFACT = "The artifact itself"
@@ -98,7 +99,7 @@ def state_table(studies: Sequence[PlannedStudy], progress: Progress, drawings: M
                 "runs": f"{ended} of {len(study.runs)}",
                 "figures": figures_text(study, drawing),
                 "verdicts": counts(drawing.outcome.verdicts) if drawing and drawing.outcome else "",
-                "left": minutes_text(progress.seconds_left(study.case.folder.name)) if has_left else "",
+                "left": duration(progress.seconds_left(study.case.folder.name)) if has_left else "",
             }
         )
     return pd.DataFrame(rows)
@@ -137,7 +138,7 @@ def disturbed(study: PlannedStudy, recorded: Recorded) -> list[str]:
     for run, execution in recorded.executed_of(study.runs):
         seconds[f"{run.workload.name} of {run.workload.group}"].append(execution.seconds)
     unlike = [
-        f"{name} took {min(spent):.0f} to {max(spent):.0f} s"
+        f"{name} took {duration(min(spent))} to {duration(max(spent))}"
         for name, spent in seconds.items()
         if max(spent) > MOST_BETWEEN_REPETITIONS * min(spent)
     ]

@@ -8,7 +8,7 @@ from experiments.artifacts.order import in_order
 from experiments.artifacts.painter import Drawing, Found, Painter
 from experiments.artifacts.study import PlannedStudy, draw
 from experiments.command_line import Outcome
-from experiments.harness.progress import Progress, Recorded, StudyRun, minutes_text
+from experiments.harness.progress import Progress, Recorded, StudyRun
 from experiments.harness.provenance import provenance, provenance_table
 from experiments.harness.ray_scheduler import import_ray, record_on_ray
 from experiments.overhead_correction.first_calibration import calibrate_first, has_to_calibrate, is_calibrated
@@ -16,6 +16,7 @@ from experiments.verdicts.artifact import verdicts_on_artifact
 from experiments.verdicts.claims import Verdict, write_claims
 from rlscope.errors import RLScopeError
 from rlscope.page.plain_page import Page
+from rlscope.text.numbers import duration
 
 RECORDING = (
     "Runs are being recorded: {ended} of {all} have ended, about {left} left. Load this page again for what is new."
@@ -136,7 +137,7 @@ class Artifacts:
         recorded = self._progress.recorded
         sentence = doing.replace("{ended}", str(sum(not recorded.is_open(run) for run in self._runs)))
         sentence = sentence.replace("{all}", str(len(self._runs)))
-        sentence = sentence.replace("{left}", minutes_text(self._progress.seconds_left()))
+        sentence = sentence.replace("{left}", duration(self._progress.seconds_left()))
         budget = self._studies[0].case.budget
         return started_page(sentence, budget, self._studies, self._progress, self._drawings, of_artifact)
 

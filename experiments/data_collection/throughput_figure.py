@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from rlscope.plots import style
 from rlscope.plots.bars import BESIDE, as_label
+from rlscope.text.numbers import prefixed
 
 #: Of the implementations, alike in all figures; other families of lines get the colours that are left.
 FAMILY_COLOURS = {
@@ -81,7 +82,7 @@ def looks(table: pd.DataFrame) -> list[tuple[tuple[float, ...], str]]:
 def draw_line(axes: Axes, series: str, rows: pd.DataFrame, colour: tuple[float, ...], marker: str) -> None:
     """Draw one series with its interval and its plateau."""
     best = rows["best_steps_per_s"].iloc[0]
-    name = f"{as_label(series)}: {best:.2g}"
+    name = f"{as_label(series)}: {prefixed(best)}"
     axes.plot(
         rows["environments"], rows["steps_per_s"], color=colour, marker=marker, markersize=2.5, linewidth=1, label=name
     )
@@ -97,7 +98,7 @@ def draw_limits(axes: Axes, limits: Mapping[str, float]) -> None:
     for name, steps_per_s in limits.items():
         axes.axhline(steps_per_s, color="dimgrey", linestyle="--", linewidth=0.8)
         axes.annotate(
-            f"limit, {as_label(name)}: {steps_per_s:.2g}",
+            f"limit, {as_label(name)}: {prefixed(steps_per_s)}",
             (0, steps_per_s),
             (3, 1.5),
             xycoords=mpl.transforms.blended_transform_factory(axes.transAxes, axes.transData),

@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rlscope.plots import style
+from rlscope.text.numbers import duration
 
 #: Columns of the table, with colour, marker, line and label.
 LINES = {
@@ -67,7 +68,5 @@ def label_axes(figure: Figure, panels: list[Axes]) -> None:
 
 
 def duration_text(us: float) -> str:
-    """Return microseconds, or milliseconds where there are a thousand: "20 µs"."""
-    if us == 0:
-        return "none"
-    return f"{us / 1000:g} ms" if us >= 1000 else f"{us:g} µs"
+    """Return the length of a kernel or a gap, of which there may be none."""
+    return duration(us / 1e6) if us else "none"

@@ -4,8 +4,9 @@ import shlex
 from collections.abc import Sequence
 
 from experiments.harness.execute import command_of, variables_of
-from experiments.harness.progress import Progress, StudyRun, minutes_text
+from experiments.harness.progress import Progress, StudyRun
 from experiments.harness.slots import cores_text
+from rlscope.text.numbers import duration
 
 
 def print_runs(runs: Sequence[StudyRun], slots: Sequence[tuple[int, ...]], left_out: Sequence[str]) -> None:
@@ -24,10 +25,10 @@ def print_runs(runs: Sequence[StudyRun], slots: Sequence[tuple[int, ...]], left_
     for number, run in enumerate(ahead):
         slot = slots[number % len(slots)] if slots else ()
         place = f", slot {number % len(slots)} (cores {cores_text(slot)})" if slots else ""
-        print(f"# {run.name}{place}, {minutes_text(60 * run.minutes)}")
+        print(f"# {run.name}{place}, {duration(60 * run.minutes)}")
         print(shell_command(run, slot))
     at_once = f"{len(slots)} at once" if len(slots) > 1 else "one after the other"
-    print(f"# {len(ahead)} runs, {at_once}: about {minutes_text(progress.seconds_left())}")
+    print(f"# {len(ahead)} runs, {at_once}: about {duration(progress.seconds_left())}")
 
 
 def shell_command(run: StudyRun, slot: Sequence[int]) -> str:

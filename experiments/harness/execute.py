@@ -22,6 +22,7 @@ from experiments.harness.interpreters import built_from_of, version_of
 from experiments.harness.machine import machine
 from experiments.harness.sources import hash_of_sources
 from rlscope.errors import RLScopeError, UsageError
+from rlscope.text.numbers import duration, size
 
 # Nothing else is taken over from the caller's variables: a run is the same in every shell.
 INHERITED = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
@@ -220,13 +221,13 @@ def check_space(directory: Path) -> None:
     """
     free = shutil.disk_usage(directory).free
     if free < BYTES_NEEDED:
-        raise no_space(directory.parent, f"{free / 1e6:.1f} MB")
+        raise no_space(directory.parent, size(free))
 
 
 def no_space(directory: Path, found: str) -> UsageError:
     """Return what to tell the user about a full disk."""
     return UsageError(
-        f"expected {BYTES_NEEDED / 1e6:.0f} MB of free disk below {directory}, found: {found}. Free some, then give "
+        f"expected {size(BYTES_NEEDED)} of free disk below {directory}, found: {found}. Free some, then give "
         "the same command again: runs that are complete are kept"
     )
 
@@ -322,5 +323,5 @@ def failure(run: Run, status: int, log: Path, attempt: int) -> str:
     """Return what to tell the user about a failed run."""
     tail = "\n".join(f"    {line}" for line in log.read_text(errors="replace").splitlines()[-LOG_TAIL_LINES:])
     ended = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
-    which = f"limit {run.time_limit_s:g} s, attempt {attempt}"
+    which = f"limit {duration(run.time_limit_s)}, attempt {attempt}"
     return f"run {run.name} {ended} ({which}). The end of its log, {log}:\n{tail}"

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.status import Status
 
 from experiments.harness.execute import DamagedManifestError, Execution, Run, RunFailedError, completed, execute
+from rlscope.text.numbers import duration
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ class Progress:
         """Note that a run has ended well."""
         self._take(run, execution)
         attempts = f", attempt {execution.attempts}" if execution.attempts > 1 else ""
-        self._ended(run, f"{run.name}: {execution.seconds:.1f} s{f' on {node}' if node else ''}{attempts}")
+        self._ended(run, f"{run.name}: {duration(execution.seconds)}{f' on {node}' if node else ''}{attempts}")
 
     def failed(self, run: StudyRun, error: RunFailedError) -> None:
         """Note that a run has failed for good."""
@@ -183,7 +184,7 @@ class Progress:
     def _ended(self, run: StudyRun, sentence: str) -> None:
         self.running.remove(run)
         closed = sum(not self.recorded.is_open(each) for each in self._runs)
-        left = f", {minutes_text(self.seconds_left())} left" if closed < len(self._runs) else ""
+        left = f", {duration(self.seconds_left())} left" if closed < len(self._runs) else ""
         self.say(f"[{closed}/{len(self._runs)}{left}] {sentence}")
         self._update()
 
@@ -195,7 +196,7 @@ class Progress:
     def _summary(self) -> str:
         names = ", ".join(run.name for run in self.running)
         counts = f"{len(self.recorded.executed)} of {len(self._runs)} done, {len(self.recorded.failures)} failed"
-        return f"{counts}, {minutes_text(self.seconds_left())} left{f': {names}' if names else ''}"
+        return f"{counts}, {duration(self.seconds_left())} left{f': {names}' if names else ''}"
 
 
 def record_in_turn(runs: Sequence[StudyRun]) -> Recorded:
@@ -220,8 +221,3 @@ def repetitions_text(workloads: Iterable[object]) -> str:
     counts = Counter(workloads).values()
     fewest, most = min(counts, default=0), max(counts, default=0)
     return f"n = {fewest}" if fewest == most else f"n = {fewest} to {most}"
-
-
-def minutes_text(seconds: float) -> str:
-    """Return a duration for people."""
-    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"

@@ -13,6 +13,7 @@ import pandas as pd
 from experiments import CHECKOUT
 from experiments.harness.execute import Execution, read_manifest
 from rlscope.build import built_from, recorder_text
+from rlscope.text.numbers import size
 
 #: Between the first and the last of several days.
 TO = " to "
@@ -114,7 +115,7 @@ def machine_text(machine: Mapping[str, Any]) -> str:
     parts = [
         machine["cpu"],
         f"{machine['cores']} cores",
-        f"{machine['memory_bytes'] / 1e9:.0f} GB",
+        size(machine["memory_bytes"]),
         f"Linux {machine['kernel']}",
         *machine.get("gpus", []),
         *([f"driver {machine['driver']}"] if "driver" in machine else []),

@@ -9,6 +9,7 @@ from matplotlib.patches import Patch
 
 from rlscope.plots import style
 from rlscope.plots.bars import BESIDE, name_groups
+from rlscope.text.numbers import change
 
 BAR_WIDTH = 0.36
 BARS_TO_OVERHEAD = (2.2, 1)  # heights of the upper and the lower panels
@@ -74,7 +75,7 @@ def draw_times(axes: Axes, group: int, row: Mapping[Hashable, float], sources: S
     """Draw the two bars of a workload, with the bias above."""
     top = draw_stack(axes, group - BAR_WIDTH / 2, row, [CORRECTED, *sources])
     top = max(top, draw_stack(axes, group + BAR_WIDTH / 2, row, [UNRECORDED]))
-    axes.annotate(f"{row['bias_percent']:+.1f}%", (group, top), (0, 2), textcoords="offset points", ha="center", size=7)
+    axes.annotate(change(row["bias_percent"]), (group, top), (0, 2), textcoords="offset points", ha="center", size=7)
 
 
 def draw_overhead(axes: Axes, group: int, row: Mapping[Hashable, float], sources: Sequence[Piece]) -> None:

@@ -10,6 +10,7 @@ from matplotlib.patches import Patch
 
 from rlscope.plots import style
 from rlscope.plots.bars import BESIDE, GROUP_WIDTH, HATCHED
+from rlscope.text.numbers import digits
 
 SOURCE_COLOURS = ("#b3cde3", "#6497b1", "#fbb4ae", "#fed9a6", "#ccebc5")
 HOUR_TICKS = {0.25: "1/4", 0.5: "1/2", 1: "1", 2: "2", 4: "4", 8: "8"}
@@ -67,7 +68,7 @@ def draw_hours(axes: Axes, samplers: list[str], table: pd.DataFrame) -> None:
         axes.bar(x, row.hours, width, color=colour, edgecolor="black", linewidth=0.8)
         axes.errorbar(x, row.hours, interval, color="black", linewidth=0.8, capsize=1.5)
         top = row.hours if math.isnan(row.hours_high) else row.hours_high
-        axes.annotate(f"{row.hours:.2g}", (x, top), (0, 1.5), textcoords="offset points", ha="center", size=6)
+        axes.annotate(digits(row.hours), (x, top), (0, 1.5), textcoords="offset points", ha="center", size=6)
     patches = [
         Patch(facecolor=colour, edgecolor="black", label=source)
         for source, colour in zip(sources, SOURCE_COLOURS, strict=False)
@@ -145,7 +146,7 @@ def draw_parts(axes: Axes, table: pd.DataFrame) -> None:
             )
             tops[row.sampler] += row.milliseconds
     for x, top in enumerate(tops.values()):
-        axes.annotate(f"{top:.3g}", (x, top), (0, 1.5), textcoords="offset points", ha="center", size=7)
+        axes.annotate(digits(top), (x, top), (0, 1.5), textcoords="offset points", ha="center", size=7)
     axes.set_ylim(0, 1.1 * max(tops.values()))
     axes.set_xlim(-0.6, len(samplers) - 0.4)
     axes.set_xticks(range(len(samplers)), samplers, fontsize=6)

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from rlscope.plots import style
 from rlscope.plots.bars import as_label
+from rlscope.text.numbers import digits
 
 ORDINARY, LONGEST = "white", style.RESOURCE_COLOURS["cpu"]
 CELL_INCHES = 0.34
@@ -62,8 +63,8 @@ def draw_grid(axes: Axes, title: str, cells: pd.DataFrame, height: int) -> None:
     )
     bold: dict[str, Any] = {"ha": "center", "va": "center", "weight": "bold"}
     for row, value in enumerate(longest):
-        axes.text(environments + 0.8, row + 0.5, f"{value:g}", **bold)
-    axes.text((environments + 1.5) / 2, steps + 0.55, f"mean {longest.mean():.3g} ms", **bold)
+        axes.text(environments + 0.8, row + 0.5, digits(value), **bold)
+    axes.text((environments + 1.5) / 2, steps + 0.55, f"mean {digits(longest.mean())} ms", **bold)
     axes.text(environments + 0.8, -0.35, "longest", ha="center", va="center", size=6.5)
     axes.set_title(as_label(title), fontsize=8)
     spare = max(0, NARROWEST - environments - 2) / 2

@@ -36,6 +36,7 @@ from experiments.verdicts.statistics import Estimate, estimated, estimated_mean
 from experiments.verdicts.study_page import ShownFigure, StudyPage
 from rlscope.model import Resource
 from rlscope.plots.breakdown import breakdown_figure
+from rlscope.text.numbers import duration, in_percent
 
 HERE = Path(__file__).parent
 METHOD = (
@@ -156,9 +157,9 @@ def draw(study: CaseStudy, page: StudyPage, group: Group, results: Sequence[Resu
     page.heading(group.title)
     page.show(ShownFigure(group.figure, group.caption, (group.name, *labels)))
     left_out_s = sum(result.left_out_s for result in results) / len(results)
-    page.paragraph(f"Recorded outside training and left out: {left_out_s:.2g} s of an average run.")
+    page.paragraph(f"Recorded outside training and left out: {duration(left_out_s)} of an average run.")
     shares = table[table["stage"] == "simulation"].groupby("workload")["percent"].sum()
-    page.paragraph(f"Simulation has its smallest share in {shares.idxmin()}: {shares.min():.1f} %.")
+    page.paragraph(f"Simulation has its smallest share in {shares.idxmin()}: {in_percent(shares.min())} %.")
     page.table(readable(table))
 
 

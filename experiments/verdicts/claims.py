@@ -15,6 +15,7 @@ from experiments.verdicts.corrected import CORRECTED, Uncorrected
 from experiments.verdicts.statistics import Estimate
 from rlscope.errors import UsageError
 from rlscope.plots.tables import markdown
+from rlscope.text.numbers import digits
 
 HOLDS, DIFFERS, UNDECIDED, NOT_TESTABLE = "holds", "differs", "undecided", "not testable here"
 KINDS = (HOLDS, DIFFERS, UNDECIDED, NOT_TESTABLE)
@@ -86,7 +87,7 @@ class Claim:
     def condition(self) -> str:
         """Return the limits for people: "> 7 and < 10"."""
         limits = ((">", self.above), ("<", self.below))
-        return " and ".join(f"{sign} {limit:g}" for sign, limit in limits if limit is not None)
+        return " and ".join(f"{sign} {digits(limit)}" for sign, limit in limits if limit is not None)
 
     def verdict_on(self, estimate: Estimate) -> str:
         """Return what the whole interval of a measurement says."""
@@ -228,9 +229,10 @@ def measured_text(estimate: Estimate | None) -> str:
     if estimate is None:
         return ""
     if estimate.is_calculated:
-        return f"{estimate.value:.3g}"
-    interval = f"{estimate.low:.3g} to {estimate.high:.3g}" if estimate.has_interval else "no interval"
-    return f"{estimate.value:.3g} ({interval}, {estimate.counted})"
+        return digits(estimate.value)
+    if estimate.low is None or estimate.high is None:
+        return f"{digits(estimate.value)} (no interval, {estimate.counted})"
+    return f"{digits(estimate.value)} ({digits(estimate.low)} to {digits(estimate.high)}, {estimate.counted})"
 
 
 def counts(verdicts: Sequence[Verdict]) -> str:

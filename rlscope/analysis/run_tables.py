@@ -69,6 +69,7 @@ from rlscope.analysis.tables.samples import (
     token_rates,
 )
 from rlscope.analysis.tables.tasks import task_rows
+from rlscope.text.numbers import digits, duration
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -490,19 +491,18 @@ class RunTables:
 
     @property
     def summary(self) -> str:
-        """Say what was recorded, such as "1 process, 9.056 s, 600 iterations, 600 timesteps"."""
+        """Say what was recorded, such as "1 process, 9.06 s, 600 iterations, 600 timesteps"."""
         wall_s = max(row.end_s for row in self.processes)
-        parts = [f"{len(self.processes)} process{'es' if len(self.processes) > 1 else ''}", f"{wall_s:.3f} s"]
+        parts = [f"{len(self.processes)} process{'es' if len(self.processes) > 1 else ''}", duration(wall_s)]
         if self.iterations is not None:
             parts += [f"{self.iterations:,} iterations", f"{self.timesteps:,} timesteps"]
         rates = self.token_rates
         if rates.tokens_per_s is not None:
-            parts.append(f"{rates.tokens:,} tokens, {rates.tokens_per_s:,.4g} a second")
-            if rates.trained_tokens_per_s != rates.tokens_per_s:
-                parts[-1] += f" of which {rates.trained_tokens_per_s:,.4g} were kept"
+            parts.append(f"{rates.tokens:,} tokens, {digits(rates.tokens_per_s)} a second")
+            if rates.trained_tokens_per_s is not None and rates.trained_tokens_per_s != rates.tokens_per_s:
+                parts[-1] += f" of which {digits(rates.trained_tokens_per_s)} were kept"
         if self.extrapolated_s is not None:
-            whole_s = float(f"{self.extrapolated_s:.3g}")
-            parts.append(f"about {whole_s:,g} s for all {self.total_timesteps:,} timesteps")
+            parts.append(f"about {duration(self.extrapolated_s)} for all {self.total_timesteps:,} timesteps")
         return ", ".join(parts)
 
 

@@ -29,6 +29,7 @@ from rlscope.analysis.swept import Swept
 from rlscope.errors import TraceError, TraceFormatError
 from rlscope.model import NS_PER_S, GpuAttribution
 from rlscope.text import encodable
+from rlscope.text.numbers import duration
 from rlscope.trace.reader import ProcessFile, Trace
 
 #: What a process is called that is a rank of a distributed training.
@@ -257,7 +258,7 @@ def _missing_gpu_work(file: ProcessFile, found: Swept) -> list[str]:
     reasons = []
     for name, ticks in found.gaps.items():
         seconds = _length_ns(file, ticks) / NS_PER_S
-        reasons.append(f"GPU work was not recorded for {seconds:.3g} s, {encodable(name).strip('[]')}")
+        reasons.append(f"GPU work was not recorded for {duration(seconds)}, {encodable(name).strip('[]')}")
     cuda = found.properties.get("cuda")
     if isinstance(cuda, dict) and cuda.get("state") == "failed":
         reasons.append(f"GPU work was not recorded: {encodable(str(cuda.get('error')))}")

@@ -16,6 +16,7 @@ from rlscope.analysis.correction.costs import Bounds, Cost
 from rlscope.errors import TraceFormatError, UsageError
 from rlscope.outputs import MARK
 from rlscope.record.run.trace_directory import machine
+from rlscope.text.numbers import count
 from rlscope.trace.files import MOST_JSON_BYTES, read_regular
 from rlscope.trace.manifest import write_in_one_step
 from rlscope.trace.sealed import seal, unsealed
@@ -253,7 +254,7 @@ class _Fields:
         if not isinstance(value, int | float) or isinstance(value, bool) or not value >= 0:
             raise self.wrong(name, f"a number that is not negative was expected, {_shown(value)} was found")
         if value >= LIMIT:
-            raise self.wrong(name, f"a number below {LIMIT:.0e} was expected, {_shown(value)} was found")
+            raise self.wrong(name, f"a number below {count(LIMIT)} was expected, {_shown(value)} was found")
         return float(value)
 
 

@@ -18,6 +18,7 @@ from rlscope.analysis.sweep import sweep_trace
 from rlscope.calibration.calibration import Calibration, conditions_of_trace, now
 from rlscope.calibration.run_to_end import run_to_end
 from rlscope.errors import UsageError
+from rlscope.text.numbers import duration
 from rlscope.trace.reader import open_trace
 
 #: By the kind of events whose cost a run shows: how it is recorded. The first is what the others are compared with.
@@ -119,5 +120,5 @@ def cost_of(recorded: Sequence[WholeRun], uninstrumented: Sequence[WholeRun], ki
     ]
     mean = sum(each) / len(each)
     if mean <= 0:
-        return f"the runs in which they were recorded were shorter, by {-mean:.0f} ns for each event"
+        return f"the runs in which they were recorded were shorter, by {duration(-mean / 1e9)} for each event"
     return Cost(ZERO, ZERO, Bounds(max(0.0, min(each)), mean, max(each)), sum(events))

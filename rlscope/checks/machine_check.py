@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rlscope.build import built_from, recorder_text
 from rlscope.checks.check import Check
+from rlscope.text.numbers import size
 
 
 def check_machine() -> list[Check]:
@@ -67,7 +68,7 @@ def check_disk() -> Check:
     """Check for room for traces in the working directory: a busy training writes about 1 MB a second."""
     free = shutil.disk_usage(os.getcwd()).free
     return Check(
-        "disk", free > 1 << 30, f"{free / 1e9:.1f} GB free here", "free some space, or record with -o on another disk"
+        "disk", free > 1 << 30, f"{size(free)} free here", "free some space, or record with -o on another disk"
     )
 
 

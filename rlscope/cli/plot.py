@@ -10,6 +10,7 @@ from rlscope.errors import UsageError
 from rlscope.outputs import Output
 from rlscope.report.sentences import correction_lines
 from rlscope.text import printable
+from rlscope.text.numbers import duration
 
 FORMATS = (".pdf", ".png", ".svg")
 NOTHING_TO_SHOW = (
@@ -70,7 +71,7 @@ def plot(
             lines += [f"{name}: {line}" if len(analyses) > 1 else line for line in correction_lines(analysis)]
         if drawn.left_out_s + drawn.evaluation_s > 0:
             lines.append(
-                f"left out: {drawn.left_out_s:.3g} s in no operation of training{drawn.evaluation_text} "
+                f"left out: {duration(drawn.left_out_s)} in no operation of training{drawn.evaluation_text} "
                 "(see --view complete)"
             )
     output.parent.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,7 @@ from rlscope.errors import RLScopeError
 from rlscope.monitor.windows.kept_windows import slow_windows
 from rlscope.monitor.windows.run_windows import begun_windows
 from rlscope.record.config import HOW_TO_REPORT, RecordConfig
+from rlscope.text.numbers import size
 from rlscope.trace.files import PROCESS_FILE_SUFFIX
 from rlscope.trace.manifest import overwritten, read_manifest, read_unrecorded
 
@@ -43,7 +44,7 @@ def summary_of(directory: Path, shown: Path, config: RecordConfig, user: int) ->
     events = sum(sum(process.events.values()) for process in found)
     on_gpus = sum(process.events[kind] for process in found for kind in DEVICE_EVENTS)
     dropped = sum(process.dropped_records + process.dropped_device_records for process in found)
-    size = sum(process.file.file_bytes for process in swept.processes)
+    written = sum(process.file.file_bytes for process in swept.processes)
     gpu = f", {on_gpus:,} of them on GPUs" if on_gpus else ""
     where = f" in {len(swept.processes)} processes" if len(swept.processes) > 1 else ""
     incomplete = f" Incomplete: {swept.why[0]}." if swept.why else ""
@@ -51,7 +52,7 @@ def summary_of(directory: Path, shown: Path, config: RecordConfig, user: int) ->
         incomplete += f" No iteration was reported, so --max-iterations ended nothing: {HOW_TO_REPORT}."
     return [
         *unmet_operations(swept.processes),
-        f"{events:,} events{gpu}{where}, {size / 1e6:.1f} MB, {dropped:,} dropped.{incomplete} "
+        f"{events:,} events{gpu}{where}, {size(written)}, {dropped:,} dropped.{incomplete} "
         f"Look at it: rlscope report {shlex.quote(str(shown))} -o report",
     ]
 
@@ -78,9 +79,7 @@ def _of_windows(directory: Path, shown: Path, config: RecordConfig) -> str:
     if not found:
         return f"no window was asked for; while the command runs, do that with rlscope window {_quoted(shown)}"
     gone = overwritten(read_manifest(directory))
-    before = (
-        f" are kept; {gone[0]:,} before them, of {gone[1] / 1e6:.1f} MB, were overwritten" if gone is not None else ""
-    )
+    before = f" are kept; {gone[0]:,} before them, of {size(gone[1])}, were overwritten" if gone is not None else ""
     slow = [name for name in slow_windows(directory) if (directory / name).is_dir()]
     where = f" Slow iterations are in {', '.join(slow)}." if slow else ""
     look = f"Look at the last one: rlscope report {_quoted(shown / found[-1].name)} -o report"

@@ -10,6 +10,7 @@ from rlscope.compare.run_times import Facts, RunTimes, Unit
 from rlscope.compare.sides import Side
 from rlscope.errors import UsageError
 from rlscope.record.config import HOW_TO_REPORT
+from rlscope.text.numbers import change, digits
 
 #: A unit of more timesteps than this times as many is another one.
 OTHER_TIMESTEPS = 1.01
@@ -84,9 +85,10 @@ def cautions(comparison: Comparison) -> list[str]:
         if evaluated:
             found.append(f"{side.name}: iterations in which a policy was evaluated are left out, {evaluated:,} of them")
     if comparison.is_turned_by_correction:
+        corrected = change(comparison.corrected_percent or 0.0)
         found.append(
-            f"without what recording added, the change would be {comparison.corrected_percent:+.2g} %: the cost of "
-            "recording is as large as the difference, so there is no verdict"
+            f"without what recording added, the change would be {corrected}: the cost of recording is as large "
+            "as the difference, so there is no verdict"
         )
     return found
 
@@ -135,6 +137,6 @@ def _of_timesteps(comparison: Comparison) -> list[str]:
     if max(means) <= OTHER_TIMESTEPS * min(means):
         return []
     return [
-        f"an iteration of {comparison.base.name} has {means[0]:.4g} timesteps, one of {comparison.other.name} "
-        f"{means[1]:.4g}: --per timestep compares the same work"
+        f"an iteration of {comparison.base.name} has {digits(means[0])} timesteps, one of {comparison.other.name} "
+        f"{digits(means[1])}: --per timestep compares the same work"
     ]

@@ -7,23 +7,23 @@ from rlscope.analysis.rows import Record
 from rlscope.compare.estimate import CONFIDENCE_PERCENT, FEWEST, ITERATIONS, RUNS, errors_at
 from rlscope.compare.parts import Kind, compared_parts
 from rlscope.compare.sides import Side
-from rlscope.compare.verdict import number, part_name, unit_of
+from rlscope.compare.verdict import part_name
+from rlscope.text.numbers import duration, percent, unit_of
 
 
 def summary(side: Side) -> str:
     """Say how long a side takes, in a few sentences."""
     values = [float(lengths.mean()) for lengths in side.lengths()]
-    factor, unit = unit_of(max(values))
     count, mean = len(values), fmean(values)
     runs = "1 run" if count == 1 else f"{count} runs"
-    times = f"{runs}: {mean * factor:.3g} {unit} per {side.unit.value}"
+    times = f"{runs}: {duration(mean)} per {side.unit.value}"
     if count < FEWEST:
         return f"{times}. {FEWEST} runs or more would show how runs differ."
-    scatter = stdev(values) / mean * 100
+    scatter = stdev(values) / mean
     shown = errors_at(CONFIDENCE_PERCENT / 100, 2 * (count - 1)) * scatter * math.sqrt(2 / count)
     return (
-        f"{times}, {min(values) * factor:.3g} to {max(values) * factor:.3g}. Runs scatter by {number(scatter)} %, so "
-        f"as many of another side would show a change of about {number(shown)} %."
+        f"{times}, {duration(min(values))} to {duration(max(values))}. Runs scatter by {percent(scatter)}, so "
+        f"as many of another side would show a change of about {percent(shown)}."
     )
 
 
@@ -34,11 +34,11 @@ def stage_records(side: Side) -> list[Record]:
     if not parts or side.count(repeated) < FEWEST:
         return []
     whole, groups = side.mean_s(repeated), side.parts(parts, repeated)
-    factor, unit = unit_of(whole)
+    unit = unit_of(whole)
     return [
         {
             "stage": part_name(part),
-            unit: group.mean * factor,
+            unit.name: group.mean * unit.per_second,
             "percent": 100 * group.mean / whole,
             "scatter_percent": 100 * group.error * math.sqrt(group.degrees + 1) / group.mean if group.mean else 0.0,
         }

@@ -12,13 +12,12 @@ from rlscope.compare.parts import Kind, Part
 from rlscope.compare.run_times import Unit
 from rlscope.errors import UsageError
 from rlscope.model import NO_OPERATION
+from rlscope.text.numbers import change, digits, duration, duration_ends, in_percent, percent_ends, unit_of
 
 #: Exit statuses of a gate: not slower by more than the limit, slower by more, or neither can be said.
 PASSED, SLOWER, UNDECIDED = 0, 1, 3
 #: More repetitions are not worth counting out.
 MOST_ADVISED = 100_000
-#: Seconds, and what they are called from which length on.
-UNITS = ((1.0, 1.0, "s"), (1e-3, 1e3, "ms"), (0.0, 1e6, "us"))
 
 
 def status_of(comparison: Comparison, fail_above: float) -> int:
@@ -51,16 +50,15 @@ def first_iterations(comparison: Comparison) -> str | None:
         if not known:
             return None
         means.append(fmean(known))
-    factor, unit = unit_of(max(means))
     return (
-        f"The first iteration, left out, took {means[0] * factor:.3g} {unit} in {comparison.base.name} and "
-        f"{means[1] * factor:.3g} {unit} in {comparison.other.name}."
+        f"The first iteration, left out, took {duration(means[0])} in {comparison.base.name} and "
+        f"{duration(means[1])} in {comparison.other.name}."
     )
 
 
 def gate_sentence(comparison: Comparison, fail_above: float) -> str:
     """Say what a gate decides, and why."""
-    limit, interval = f"more than {number(fail_above)} %", interval_text(comparison)
+    limit, interval = f"more than {digits(fail_above)} %", interval_text(comparison)
     return {
         PASSED: f"Passed: {comparison.other.name} is not slower by {limit}: {interval}.",
         SLOWER: f"Failed: {comparison.other.name} is slower by {limit} for sure: {interval}.",
@@ -83,43 +81,30 @@ def verdict(comparison: Comparison) -> str:
 
 def headline(comparison: Comparison) -> str:
     """Say how much faster or slower the other side is."""
-    other, change, per = comparison.other.name, comparison.change, f"per {comparison.other.unit.value}"
-    factor, unit = unit_of(max(comparison.base_s, comparison.other_s))
-    times = (
-        f"{comparison.other_s * factor:.3g} instead of {comparison.base_s * factor:.3g} {unit}, {_counted(comparison)}"
-    )
-    if not change.has_interval:
-        return f"{other} took {number(change.value, '+')} % time {per}, without an interval: {times}"
+    other, found, per = comparison.other.name, comparison.change, f"per {comparison.other.unit.value}"
+    times = f"{duration(comparison.other_s)} instead of {duration(comparison.base_s)}, {_counted(comparison)}"
+    if not found.has_interval:
+        return f"{other} took {change(found.value)} time {per}, without an interval: {times}"
     interval = interval_text(comparison)
     if comparison.is_turned_by_correction:
-        turned = number(comparison.corrected_percent or 0.0, "+")
-        return f"No verdict: {interval} time {per} as recorded, {turned} % without what recording added: {times}"
+        turned = change(comparison.corrected_percent or 0.0)
+        return f"No verdict: {interval} time {per} as recorded, {turned} without what recording added: {times}"
     if comparison.word is Word.SAME:
-        return f"{other} takes the same time {per} within {number(comparison.same_percent)} %: {interval}, {times}"
+        return f"{other} takes the same time {per} within {digits(comparison.same_percent)} %: {interval}, {times}"
     if comparison.word is Word.UNCLEAR:
         return f"No difference is shown: {interval} time {per}, {times}"
     more = "more" if comparison.word is Word.SLOWER else "less"
-    low, high = sorted((abs(change.low or 0.0), abs(change.high or 0.0)))
+    low, high = sorted((abs(found.low or 0.0), abs(found.high or 0.0)))
     return (
-        f"{other} is {comparison.word.value}: {number(abs(change.value))} % {more} time {per} "
-        f"({number(low)} to {number(high)} %), {times}"
+        f"{other} is {comparison.word.value}: {in_percent(abs(found.value))} % {more} time {per} "
+        f"{percent_ends(low, high)}, {times}"
     )
 
 
 def interval_text(comparison: Comparison) -> str:
     """Return the change in percent with its interval: "+2.1 % (-0.5 to 4.7 %)"."""
-    change = comparison.change
-    return f"{number(change.value, '+')} % ({number(change.low or 0.0)} to {number(change.high or 0.0)} %)"
-
-
-def number(value: float, sign: str = "-") -> str:
-    """Return two digits, or all before the point; with `+` as the sign also of what is more than nothing."""
-    return f"{value:{sign},.0f}" if abs(value) >= 100 else f"{value:{sign}.2g}"
-
-
-def unit_of(longest_s: float) -> tuple[float, str]:
-    """Return what times up to this length are to be multiplied with to be read easily, and the name of that unit."""
-    return next((factor, name) for least, factor, name in UNITS if longest_s >= least)
+    found = comparison.change
+    return f"{change(found.value)} {percent_ends(found.low or 0.0, found.high or 0.0)}"
 
 
 @dataclass(frozen=True)
@@ -133,13 +118,13 @@ class Shown:
 
 def tables(comparison: Comparison) -> list[Shown]:
     """Return what is worth showing: all stages, and other parts that differ for sure."""
-    factor, unit = unit_of(max(comparison.base_s, comparison.other_s))
+    unit = unit_of(max(comparison.base_s, comparison.other_s))
     per = f"per {comparison.base.unit.value}"
     shown = [row for row in comparison.rows if row.part.kind is Kind.STAGE or row.difference.is_sure]
     times = [row for row in shown if row.part.kind is not Kind.CROSSINGS]
     counts = [row for row in shown if row.part.kind is Kind.CROSSINGS]
     found = [
-        Shown(f"Stages, and other parts that differ for sure, in {unit} {per}", times, factor),
+        Shown(f"Stages, and other parts that differ for sure, in {unit.name} {per}", times, unit.per_second),
         Shown(f"How often the run went from one layer into another {per}", counts, 1.0),
     ]
     return [table for table in found if table.rows]
@@ -174,7 +159,7 @@ def _what_would_suffice(comparison: Comparison) -> str:
 
     The interval is as wide as Student's t times the scatter over the root of their number, and t falls with it.
     """
-    repeated, limit = comparison.repeated, number(comparison.same_percent)
+    repeated, limit = comparison.repeated, digits(comparison.same_percent)
     count = needed = comparison.change.repetitions
     degrees = degrees_of(*(side.whole(repeated) for side in (comparison.base, comparison.other))) or 1.0
     half = ((comparison.change.high or 0.0) - (comparison.change.low or 0.0)) / 2
@@ -193,17 +178,16 @@ def _what_would_suffice(comparison: Comparison) -> str:
 
 def _of_stage(comparison: Comparison, row: Row) -> str:
     """Say how a stage differs, and in which of its layers and functions most of that is."""
-    factor, unit = unit_of(max(comparison.base_s, comparison.other_s))
-    value, low, high = (end * factor for end in (row.difference.value, row.difference.low, row.difference.high))
-    near, far = sorted((abs(low), abs(high)))
+    value = row.difference.value
+    near, far = sorted((abs(row.difference.low), abs(row.difference.high)))
     more = "more" if value > 0 else "less"
     inside = filter(None, (_most(comparison.sure(kind), row) for kind in (Kind.LAYER, Kind.FUNCTION)))
     within = [
-        f"{abs(each.difference.value) * factor:.3g} in {each.part.function or each.part.category}" for each in inside
+        f"{duration(abs(each.difference.value))} in {each.part.function or each.part.category}" for each in inside
     ]
     of_it = f"; of it {', '.join(within)}" if within else ""
     name = part_name(row.part)
-    return f"{name[:1].upper()}{name[1:]} takes {abs(value):.3g} {unit} {more} ({near:.3g} to {far:.3g}){of_it}."
+    return f"{name[:1].upper()}{name[1:]} takes {duration(abs(value))} {more} {duration_ends(value, near, far)}{of_it}."
 
 
 def _most(rows: Sequence[Row], stage: Row) -> Row | None:

@@ -16,6 +16,7 @@ from rlscope.analysis.tables.calls import detail_of
 from rlscope.errors import UsageError
 from rlscope.model import NO_PHASE, NS_PER_S
 from rlscope.text import encodable
+from rlscope.text.numbers import duration
 from rlscope.trace.reader import Trace
 
 #: More than any machine has process ids.
@@ -106,8 +107,8 @@ def export_run(trace: Trace, window_s: tuple[float, float] | None, recover: bool
     slices = run_slices(swept, window_s, recover)
     if slices.start_ns > slices.end_ns:
         raise UsageError(
-            f"a window within the run was expected, but the run lasts {slices.end_ns / NS_PER_S:.3f} s and the window "
-            f"begins at {slices.start_ns / NS_PER_S:.3f} s; give an earlier one"
+            f"a window within the run was expected, but the run lasts {duration(slices.end_ns / NS_PER_S)} and the "
+            f"window begins {duration((slices.start_ns - slices.end_ns) / NS_PER_S)} later; give an earlier one"
         )
     return ExportRun(slices, make_analysis(swept, recover, by_function=True))
 

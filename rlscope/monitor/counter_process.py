@@ -12,6 +12,7 @@ from typing import Any
 
 from rlscope.errors import RecordingError
 from rlscope.record.run.trace_directory import INJECTION_VARIABLE
+from rlscope.text.numbers import duration
 
 SAMPLER = "rlscope.monitor.counter_sampler"
 #: For decoding what is left; the device's buffer holds some seconds.
@@ -92,5 +93,5 @@ def _last_answer(sampler: "subprocess.Popen[str]") -> dict[str, Any]:
     try:
         text, _ = sampler.communicate(timeout=PATIENCE_S)
     except subprocess.TimeoutExpired:
-        return {"error": f"the process that samples them had not ended after {PATIENCE_S:.0f} s"}
+        return {"error": f"the process that samples them had not ended after {duration(PATIENCE_S)}"}
     return dict(json.loads(text)) if text else {"error": "the process that samples them was lost"}

@@ -20,6 +20,7 @@ from rlscope.monitor.counter_device import CounterDevice, CounterHost, Samples, 
 from rlscope.monitor.cuda_driver import NO_DEVICE, NO_USABLE_DEVICE, CudaError, Driver, no_library
 from rlscope.monitor.cupti_profiler import Cupti, CuptiError
 from rlscope.record.cupti import cupti_directories
+from rlscope.text.numbers import duration
 from rlscope.trace.counter_metrics import FRIENDLY, CounterMetric, parse_counters, sampled_metrics
 from rlscope.trace.counter_paths import counters_path
 from rlscope.trace.counters_file import CounterWriter
@@ -133,7 +134,7 @@ class DeviceSampler:
             return
         self.lost_samples += round(unread_ns / self._length_ns)
         if self.samples == 0:
-            self.error = f"no sample of {counted_ns / 1e9:.3g} s could be read; leave a processor free for that"
+            self.error = f"no sample of {duration(counted_ns / 1e9)} could be read; leave a processor free for that"
 
 
 def host_of(cupti: Cupti, index: int, handle: int) -> CounterHost:

@@ -7,6 +7,7 @@ from rlscope.analysis.advice.causes import Cause, cause_text
 from rlscope.analysis.advice.owner_path import SAID
 from rlscope.page.bars import bar
 from rlscope.text import as_html
+from rlscope.text.numbers import digits, duration, percent
 
 #: A cause has the colour of the layer that it is of.
 COLOURS = {
@@ -39,13 +40,13 @@ def advice_part(advice: Mapping[str, Any]) -> str:
 def causes(advice: Mapping[str, Any]) -> str:
     """Show how long each cause bound the run."""
     rows = "".join(
-        f"<tr><td>{as_html(cause_text(Cause(each['cause'])))}</td><td class='number'>{each['seconds']:.3g} s</td>"
-        f"<td class='number'>{100 * each['share']:.0f} %</td>"
+        f"<tr><td>{as_html(cause_text(Cause(each['cause'])))}</td><td class='number'>{duration(each['seconds'])}</td>"
+        f"<td class='number'>{percent(each['share'])}</td>"
         f"<td>{bar(each['share'], COLOURS[Cause(each['cause'])])}</td></tr>"
         for each in advice["causes"]
         if each["share"] >= LEAST_SHARE
     )
-    caption = f"What bound {advice['total_s']:.3g} s of {advice['process']}"
+    caption = f"What bound {duration(advice['total_s'])} of {advice['process']}"
     return f"<table><caption>{as_html(caption)}</caption><tbody>{rows}</tbody></table>"
 
 
@@ -53,7 +54,7 @@ def changes(found: Sequence[Mapping[str, Any]]) -> str:
     """Show what each change could save at most."""
     most = found[0]["saving_s"]
     rows = "".join(
-        f"<tr><td>{as_html(each['name'])}</td><td class='number'>{each['saving_s']:.3g} s less</td>"
+        f"<tr><td>{as_html(each['name'])}</td><td class='number'>{duration(each['saving_s'])} less</td>"
         f"<td>{factor(each['speedup'])}</td><td>{bar(each['saving_s'] / most, 'saving')}</td>"
         f"<td>if {as_html(each['assumption'])}</td></tr>"
         for each in found
@@ -63,9 +64,7 @@ def changes(found: Sequence[Mapping[str, Any]]) -> str:
 
 def factor(speedup: float | None) -> str:
     """Say how many times as fast the run would be; None where nothing would be left of it."""
-    if speedup is None:
-        return "all of it"
-    return f"{speedup:,.0f} times as fast" if speedup >= 100 else f"{speedup:.2g} times as fast"
+    return "all of it" if speedup is None else f"{digits(speedup)} times as fast"
 
 
 def listed(sentences: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from rlscope.errors import UsageError
 from rlscope.page.assemble import PLAIN_MODULES, document, script
 from rlscope.page.bars import BAR
 from rlscope.text import as_html
+from rlscope.text.numbers import digits
 
 
 def comparison_page(comparisons: Sequence[Comparison], fail_above: float | None) -> str:
@@ -60,14 +61,18 @@ def _table(shown: Shown, base: str, other: str) -> str:
 
 def _row(row: Row, factor: float, scale: tuple[float, float]) -> str:
     found = row.difference
-    low, high = (f"{end * factor:+.3g}" for end in (found.low, found.high))
+    value, low, high = (_signed(end * factor) for end in _ends(found))
     sure = "" if found.is_sure else ", not sure"
     cells = [
-        part_name(row.part), f"{found.base * factor:.3g}", f"{found.other * factor:.3g}",
-        f"{found.value * factor:+.3g}", f"{low} to {high}{sure}",
+        part_name(row.part), digits(found.base * factor), digits(found.other * factor), value,
+        f"{low} to {high}{sure}",
     ]  # fmt: skip
     shown = "".join(f"<td{_kind(place)}>{as_html(cell)}</td>" for place, cell in enumerate(cells))
     return f"<tr>{shown}<td>{_bar(found, factor, scale)}</td></tr>"
+
+
+def _signed(value: float) -> str:
+    return f"{'+' if value > 0 else ''}{digits(value)}"
 
 
 def _kind(place: int) -> str:

@@ -7,6 +7,7 @@ from rlscope.analysis.rows import sums
 from rlscope.model import NO_OPERATION, Category
 from rlscope.page.bars import stacked_bar
 from rlscope.text import as_html
+from rlscope.text.numbers import count, duration
 
 LAYERS = tuple(dict.fromkeys(category.label for category in Category))
 
@@ -39,7 +40,7 @@ def row(trace: Mapping[str, Any], layers: Mapping[str, float], longest: float) -
     parts = [(layers.get(layer, 0.0) / longest, layer) for layer in LAYERS]
     iterations = trace["document"]["iterations"]
     return (
-        f"<tr><td>{as_html(trace['name'])}</td><td class='number'>{trace['length_s']:.4g} s</td>"
-        f"<td class='number'>{'' if iterations is None else f'{iterations:,}'}</td>"
-        f"<td class='number'>{sum(layers.values()):.4g} s</td><td>{stacked_bar(parts)}</td></tr>"
+        f"<tr><td>{as_html(trace['name'])}</td><td class='number'>{duration(trace['length_s'])}</td>"
+        f"<td class='number'>{'' if iterations is None else count(iterations)}</td>"
+        f"<td class='number'>{duration(sum(layers.values()))}</td><td>{stacked_bar(parts)}</td></tr>"
     )

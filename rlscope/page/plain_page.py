@@ -53,7 +53,7 @@ class Page:
         filters: Collection[str] = (),
         markup: Mapping[str, Callable[[Any], str]] | None = None,
     ) -> None:
-        """Show a table with four significant digits.
+        """Show a table.
 
         Args:
             table: what it shows; a column without a name has no head.

@@ -8,6 +8,7 @@ from typing import Any
 from rlscope.page.advice_part import advice_part
 from rlscope.page.bars import bar
 from rlscope.text import as_html
+from rlscope.text.numbers import count, digits, duration, percent
 from rlscope.version import __version__
 
 #: Stands where a secret may have stood: a page is sent around.
@@ -28,7 +29,7 @@ def static_part(title: str, trace: Mapping[str, Any], warnings: Sequence[str]) -
     """Show without a script what is known of a trace of the header; `title` is empty where there is no other one."""
     document = trace["document"]
     advice = document["advice"]
-    facts = [f"{trace['length_s']:.4g} s", counted(len(trace["processes"]), "process", "processes")]
+    facts = [duration(trace["length_s"]), counted(len(trace["processes"]), "process", "processes")]
     if document["iterations"]:
         facts.append(counted(document["iterations"], "iteration", "iterations"))
     parts = [f"<h2>{as_html(title)}</h2>"] if title else []
@@ -93,7 +94,7 @@ def resolution(trace: Mapping[str, Any]) -> str:
     widest_s = max(process["bins"]["width_ticks"] * process["seconds_per_tick"] for process in processes)
     windows = sum(len(process["windows"]) for process in processes)
     return (
-        f"The timeline has {processes[0]['bins']['count']:,} bins per process, of at most {widest_s * 1000:.3g} ms, "
+        f"The timeline has {processes[0]['bins']['count']:,} bins per process, of at most {duration(widest_s)}, "
         f"with exact sums, and every event of {counted(windows, 'part', 'parts')} of it. This command makes a page "
         "with the events between two other times, in seconds: "
         f"<code>rlscope report {as_html(trace['name'])} --focus 1.5:2 -o page.html</code>"
@@ -102,7 +103,7 @@ def resolution(trace: Mapping[str, Any]) -> str:
 
 def counted(number: int, one: str, several: str) -> str:
     """Return the number with its noun."""
-    return f"{number:,} {one if number == 1 else several}"
+    return f"{count(number)} {one if number == 1 else several}"
 
 
 def breakdown(document: dict[str, Any]) -> str:
@@ -113,8 +114,8 @@ def breakdown(document: dict[str, Any]) -> str:
         sums[key] = sums.get(key, 0.0) + row["seconds"]
     total = sum(sums.values()) or 1
     rows = "".join(
-        f"<tr><td>{as_html(stage)}</td><td>{as_html(category)}</td><td class='number'>{seconds:.4g}</td>"
-        f"<td class='number'>{100 * seconds / total:.1f} %</td><td>{bar(seconds / total, category)}</td></tr>"
+        f"<tr><td>{as_html(stage)}</td><td>{as_html(category)}</td><td class='number'>{digits(seconds)}</td>"
+        f"<td class='number'>{percent(seconds / total)}</td><td>{bar(seconds / total, category)}</td></tr>"
         for (stage, category), seconds in sorted(sums.items(), key=lambda item: -item[1])
     )
     head = "<tr><th>stage</th><th>layer</th><th>seconds</th><th>share</th><th></th></tr>"
@@ -125,7 +126,7 @@ def processes(document: dict[str, Any]) -> str:
     """Make a table with one row per process."""
     rows = "".join(
         f"<tr><td>{as_html(row['process'])}</td><td>{as_html(row['role'])}</td>"
-        f"<td class='number'>{row['wall_s']:.4g}</td></tr>"
+        f"<td class='number'>{digits(row['wall_s'])}</td></tr>"
         for row in document["processes"]
     )
     head = "<tr><th>process</th><th>role</th><th>seconds</th></tr>"

@@ -18,6 +18,7 @@ from matplotlib.patches import FancyArrowPatch, Patch
 from rlscope.model import NO_PHASE
 from rlscope.plots import style
 from rlscope.plots.bars import as_label
+from rlscope.text.numbers import digits
 
 #: The bars of a phase from left to right: column, label, colour. The last is left out where no device was used.
 BARS = (("wall_s", "Total", "#b2182b"), ("cpu_s", "CPU", "#ccf2c4"), ("gpu_s", "GPU", "#2166ac"))
@@ -196,21 +197,16 @@ def draw_bars(axes: Axes, block: Block, seconds: Mapping[str, float], bars: Sequ
     for number, (column, _, colour) in enumerate(bars):
         axes.bar(left + (number + 0.5) * width, seconds[column], width, bottom=block.start_s, color=colour)
     axes.hlines(block.start_s, left, left + block.width, color="grey", linewidth=0.5)
-    annotate(axes, seconds_text(seconds["wall_s"]), left, block.start_s, 1.5, "bottom")
+    annotate(axes, digits(seconds["wall_s"]), left, block.start_s, 1.5, "bottom")
     if len(bars) == len(BARS):
         x = left + (len(bars) - 0.5) * width
-        annotate(axes, seconds_text(seconds["gpu_s"]), x, block.start_s + seconds["gpu_s"], -1.5, "top", "center")
+        annotate(axes, digits(seconds["gpu_s"]), x, block.start_s + seconds["gpu_s"], -1.5, "top", "center")
 
 
 def annotate(axes: Axes, text: str, x: float, y: float, points: float, side: str, place: str = "left") -> None:
     """Write a number so many points above a place of the axes."""
     paper = {"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none", "alpha": 0.7}
     axes.annotate(text, (x, y), (0, points), textcoords="offset points", va=side, ha=place, size=5.5, bbox=paper)
-
-
-def seconds_text(seconds: float) -> str:
-    """Return three digits, or all before the point."""
-    return f"{seconds:.0f}" if seconds >= 100 else f"{seconds:.3g}" if seconds >= 0.01 else "0"
 
 
 def draw_names(axes: Axes, blocks: Sequence[Block], columns: int) -> None:

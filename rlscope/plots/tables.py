@@ -1,12 +1,12 @@
 """This file computes the numbers that figures show, and writes them as CSV or Markdown."""
 
-import math
 from pathlib import Path
 
 import pandas as pd
 
 from rlscope.plots.folding import CORRECTED, SECONDS, drawn_times, summed
 from rlscope.plots.style import CATEGORY_ORDER, RESOURCE_ORDER, STAGE_ORDER
+from rlscope.text.numbers import digits
 
 #: What seconds are, written along the axes.
 TRAINING_TIME = "Training time (sec)"
@@ -75,16 +75,16 @@ def _as_text(cell: object) -> object:
 
 
 def markdown(table: pd.DataFrame) -> str:
-    """Return the table as a Markdown table with four significant digits."""
+    """Return the table as a Markdown table for people."""
     lines = ["| " + " | ".join(table.columns) + " |", "|" + "---|" * len(table.columns)]
     lines += ["| " + " | ".join(cell_text(value) for value in row) + " |" for row in table.itertuples(index=False)]
     return "\n".join(lines) + "\n"
 
 
 def cell_text(value: object) -> str:
-    """Return a value as a reader wants it: four significant digits, nothing where it is unknown."""
-    if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
+    """Return a value as a reader wants it, nothing where it is unknown."""
+    if value is None or value is pd.NA:
         return ""
     if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+        return digits(value)
     return str(value).replace("\n", ", ").replace("|", "\\|")

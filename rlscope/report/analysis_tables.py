@@ -53,7 +53,8 @@ from rlscope.report.sentences import (
     machine_lines,
     misnested_lines,
 )
-from rlscope.report.tables import line_text, most, number, seconds_text, table_lines, where_text
+from rlscope.report.tables import line_text, most, number, table_lines, where_text
+from rlscope.text.numbers import digits, digits_ends
 
 #: As many changes are worth trying at once.
 CHANGES_SHOWN = 2
@@ -382,8 +383,9 @@ def _with_interval(row: Record, whole_s: float) -> Record:
     shown = {name: value for name, value in row.items() if not name.startswith("corrected")}
     corrected = [row.get(name) for name in CORRECTED]
     if corrected[0] is not None:
-        seconds, low, high = (seconds_text(number(value)) for value in corrected)
-        shown["corrected"] = seconds if low == seconds == high else f"{seconds} ({low}-{high})"
+        seconds, low, high = map(number, corrected)
+        ends = digits_ends(low, high)
+        shown["corrected"] = digits(seconds) + (f" {ends}" if ends != digits_ends(seconds, seconds) else "")
     return shown | {"percent": 100 * number(row["seconds"]) / whole_s if whole_s else 0.0}
 
 

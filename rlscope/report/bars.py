@@ -1,6 +1,5 @@
 """Parts of a whole as lines of a terminal: a name, seconds, a share and a bar."""
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -8,7 +7,7 @@ from rich.cells import cell_len
 
 from rlscope.analysis.outline.tree import Branch, Line
 from rlscope.report.screen import Screen, padded
-from rlscope.report.tables import seconds_text
+from rlscope.text.numbers import duration, duration_ends, percent
 
 LEAST_BAR, MOST_BAR = 12, 40
 #: Between two columns, and two more for each level of a tree.
@@ -30,10 +29,9 @@ class Part(NamedTuple):
 def bar_lines(parts: Sequence[Part], screen: Screen) -> list[str]:
     """Return a line for each part; a name that leaves no place for a bar loses its middle."""
     names = [screen.shown(part.name) for part in parts]
-    is_long = max(part.seconds for part in parts) >= 1
-    seconds = [f"{part.seconds:.3f} s" if is_long else f"{part.seconds * 1000:.3f} ms" for part in parts]
-    shares = ["" if math.isnan(part.share) else f"{100 * part.share:.1f} %" for part in parts]
-    intervals = [part.interval for part in parts]
+    seconds = [screen.shown(duration(part.seconds)) for part in parts]
+    shares = [percent(part.share) for part in parts]
+    intervals = [screen.shown(part.interval) for part in parts]
     numbers = [column for column in (seconds, intervals, shares) if any(column)]
     widths = [max(map(len, column)) for column in numbers]
     left = screen.width - sum(widths) - len(GAP) * (len(widths) + 2)
@@ -58,4 +56,4 @@ def _interval(branch: Branch) -> str:
     """Return the ends of the interval; empty where they say no more than the seconds."""
     if branch.high_s - branch.low_s <= WIDE * branch.seconds:
         return ""
-    return f"({seconds_text(branch.low_s)}-{seconds_text(branch.high_s)})"
+    return duration_ends(branch.seconds, branch.low_s, branch.high_s)

@@ -1,5 +1,8 @@
 """Print what is known with an interval: what `rlscope compare` found, and what a sample says of a whole run."""
 
+from collections.abc import Callable
+from functools import partial
+
 import click
 
 from rlscope.analysis.rows import Record
@@ -12,6 +15,7 @@ from rlscope.compare.summary import stage_records, summary
 from rlscope.compare.verdict import first_iterations, gate_sentence, part_name, tables, verdict
 from rlscope.report.screen import Screen
 from rlscope.report.tables import table_lines
+from rlscope.text.numbers import digits, digits_ends, duration, duration_ends, in_percent
 
 #: A part of a run with less is shown only if all is.
 LEAST_SHARE = 0.001
@@ -67,9 +71,11 @@ def print_side(side: Side) -> None:
 def print_whole_run(found: WholeRun, is_whole: bool) -> None:
     """Print an estimate of a run, and that it is one; parts of less than a thousandth only if it is to be whole."""
     screen = Screen.of_stdout()
+    seconds = found.seconds.value
+    took = f"{duration(seconds)} {_ends(found.seconds, partial(duration_ends, seconds))}"
     lines = screen.filled(
         f"Estimated from {found.recorded:,} of {found.iterations:,} iterations, which took "
-        f"{_with_ends(found.seconds, 1, '.4g')} s. What is in parentheses is a {CONFIDENCE_PERCENT} % interval."
+        f"{took}. What is in parentheses is a {CONFIDENCE_PERCENT} % interval."
     )
     for reason in found.why if is_whole else found.why[:MOST_REASONS]:
         lines += screen.filled(f"incomplete: {reason}", "  ", "    ")
@@ -79,8 +85,8 @@ def print_whole_run(found: WholeRun, is_whole: bool) -> None:
         {
             "stage": part.stage or "(all)",
             "category": part.category or "(all)",
-            "seconds": _with_ends(part.seconds, 1, ".4g"),
-            "percent": _with_ends(part.share, 100, ".1f"),
+            "seconds": f"{digits(part.seconds.value)} {_ends(part.seconds, digits_ends)}",
+            "percent": f"{in_percent(100 * part.share.value)} {_ends(part.share, _percent_ends)}",
         }
         for part in found.parts
         if is_whole or part.share.value >= LEAST_SHARE
@@ -88,8 +94,9 @@ def print_whole_run(found: WholeRun, is_whole: bool) -> None:
     click.echo("\n".join([*lines, "", *table_lines("Where the time of the whole run went", records, screen)]))
 
 
-def _with_ends(found: Estimate, factor: float, form: str) -> str:
-    text = format(found.value * factor, form)
-    if found.low is None or found.high is None:
-        return f"{text} (no interval)"
-    return f"{text} ({format(found.low * factor, form)} to {format(found.high * factor, form)})"
+def _ends(found: Estimate, text: Callable[[float, float], str]) -> str:
+    return "(no interval)" if found.low is None or found.high is None else text(found.low, found.high)
+
+
+def _percent_ends(low: float, high: float) -> str:
+    return f"({in_percent(100 * low)} to {in_percent(100 * high)})"

@@ -16,6 +16,7 @@ from rlscope.report.screen import Screen
 from rlscope.report.sentences import machine_lines
 from rlscope.report.tables import table_lines
 from rlscope.text import cuda_version, printable
+from rlscope.text.numbers import duration, size, span
 
 CROSSINGS_SHOWN = 15
 THREADS_SHOWN = 20
@@ -55,8 +56,8 @@ def _print_rest(console: Console, what: str, rest: int) -> None:
 
 def _summary(directory: Path, contents: Contents) -> str:
     per_event = contents.bytes_per_event
-    size = f"{contents.bytes:,} bytes" + (f", {per_event:.2f} bytes per event" if per_event is not None else "")
-    lines = [f"{directory}: {contents.events:,} events, {size}"]
+    size_text = size(contents.bytes) + (f", {size(per_event)} per event" if per_event is not None else "")
+    lines = [f"{directory}: {contents.events:,} events, {size_text}"]
     lines += [f"incomplete: {reason}" for reason in contents.why] or ["complete: nothing is known to be missing"]
     lines += contents.unmet
     lines += machine_lines(contents.machines)
@@ -87,7 +88,7 @@ def _cuda_line(row: CudaProcess) -> str:
         facts.append(f"CUPTI {_cupti_version(row.cupti_version)} from {row.cupti_path}")
     for what, seconds in (("not recorded", row.gap_s), ("CUPTI's own work", row.overhead_s)):
         if seconds > 0:
-            facts.append(f"{what} {seconds:.3g} s")
+            facts.append(f"{what} {duration(seconds)}")
     return f"GPU work of {row.process}: {', '.join(facts)}"
 
 
@@ -102,7 +103,7 @@ def _process_tree(contents: Contents) -> Tree:
     for row in contents.processes:  # by start, so a parent comes before its children
         where = f" on {row.machine}" if len(contents.machines) > 1 else ""
         text = (
-            f"{row.process}: pid {row.pid}{where}, {row.role}, {row.start_s:.3f} - {row.end_s:.3f} s, "
+            f"{row.process}: pid {row.pid}{where}, {row.role}, {span(row.start_s, row.end_s)}, "
             f"{row.events:,} events, {row.ended}"
         )
         losses = {

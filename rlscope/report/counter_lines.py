@@ -10,6 +10,7 @@ from rlscope.analysis.rows import Record
 from rlscope.analysis.table_rows import CounterRow
 from rlscope.errors import RLScopeError
 from rlscope.record.config import RecordConfig
+from rlscope.text.numbers import duration, percent, prefixed
 from rlscope.trace.counter_paths import counter_files
 
 NOT_COMPARABLE = "a run with counters: its times are not for comparison with others"
@@ -29,10 +30,10 @@ def counter_lines(analysis: Analysis) -> list[str]:
 def _device_line(device: SampledDevice) -> str:
     named = f"GPU {device.device}" if device.device is not None else f"{device.uuid}, which no recorded process used"
     lost = "" if device.lost_samples is None else f", {device.lost_samples:,} lost"
-    line = f"counters of {named}: {device.samples:,} samples, one in {device.interval_ns / 1000:.4g} us{lost}"
+    line = f"counters of {named}: {device.samples:,} samples, one in {duration(device.interval_ns / 1e9)}{lost}"
     if device.unattributed_share is None:
         return f"{line}; it was never active"
-    return f"{line}; {100 * device.unattributed_share:.3g} % of its active cycles were while no recorded work ran"
+    return f"{line}; {percent(device.unattributed_share)} of its active cycles were while no recorded work ran"
 
 
 def inspect_lines(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
@@ -73,13 +74,5 @@ def counters_shown(counters: Sequence[CounterRow]) -> list[Record]:
             },
         )
         value = row.value
-        cells[counter_label(row.metric, row.unit)] = None if value is None else _value_text(value)
+        cells[counter_label(row.metric, row.unit)] = None if value is None else prefixed(value)
     return list(shown.values())
-
-
-def _value_text(value: float) -> str:
-    """Return a value with four digits; of bytes and instructions there are many."""
-    for prefix, factor in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if abs(value) >= factor:
-            return f"{value / factor:.4g} {prefix}"
-    return f"{value:.4g}"

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 
-from rlscope.analysis.advice.words import as_bytes
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.ranks.rows import CollectiveRow
 from rlscope.analysis.rows import Record, sums
 from rlscope.analysis.tables.processes import as_tree, phase_groups
 from rlscope.model import NO_OPERATION, NO_PHASE, STAGES, TRAINING_LOOP
 from rlscope.report.tables import line_text, where_text
+from rlscope.text.numbers import duration, size
 
 #: Smaller shares of a process's life are only in the JSON document and the CSV files.
 LEAST_SHOWN = 0.001
@@ -142,10 +142,10 @@ def collectives_shown(collectives: Iterable[CollectiveRow]) -> list[Record]:
 def process_lines(analysis: Analysis) -> list[str]:
     """Says which processes ended a phase last, and how to read the seconds of shared devices."""
     lines = [
-        f"straggler in phase {row.phase}: {row.straggler}, which ended {row.late_s:.3g} s after the median "
-        f"end of {row.processes} processes, which took {row.least_s:.3g} to {row.most_s:.3g} s"
+        f"straggler in phase {row.phase}: {row.straggler}, which ended {duration(row.late_s)} after the median "
+        f"end of {row.processes} processes, which took {duration(row.least_s)} to {duration(row.most_s)}"
         for row in phase_groups(analysis.phases)
-        if row.straggler is not None
+        if row.straggler is not None and row.late_s is not None
     ]
     if len({row.process for row in analysis.gpu_operations}) > 1:
         lines.append(SHARED_GPUS)
@@ -181,16 +181,16 @@ def memory_shown(analysis: Analysis) -> list[Record]:
         {
             "process": growth.process,
             "memory": growth.owner if growth.device is None else f"{growth.owner}, GPU {growth.device}",
-            "peak": as_bytes(growth.peak_bytes),
+            "peak": size(growth.peak_bytes),
             **{
                 name: _text(most[growth.process, growth.owner, growth.device].get(stage))
                 for stage, name in shown.items()
             },
-            "at_end": as_bytes(growth.last_bytes),
+            "at_end": size(growth.last_bytes),
         }
         for growth in sorted(analysis.memory_growth, key=lambda row: -row.peak_bytes)
     ]
 
 
-def _text(size: int | None) -> str:
-    return "" if size is None else as_bytes(size)
+def _text(number: int | None) -> str:
+    return "" if number is None else size(number)

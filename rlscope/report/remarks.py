@@ -5,6 +5,7 @@ from rlscope.analysis.devices.rows import GpuRow
 from rlscope.analysis.stage_names import stage_name_lines
 from rlscope.report.counter_lines import counter_lines
 from rlscope.report.sentences import misnested_lines
+from rlscope.text.numbers import percent
 
 
 def warnings(name: str, analysis: Analysis) -> list[str]:
@@ -34,8 +35,3 @@ def device_lines(analysis: Analysis) -> list[str]:
 def device_name(row: GpuRow) -> str:
     """Return what a device is called."""
     return f"GPU {row.device}" if row.name is None else f"GPU {row.device} ({row.name})"
-
-
-def percent(share: float) -> str:
-    """Return three digits, which is more than such numbers have."""
-    return f"{100 * share:.3g} %"

@@ -41,6 +41,7 @@ from rlscope.report.workloads import (
     transitions_view,
     workloads,
 )
+from rlscope.text.numbers import duration
 
 PROCESS_COLUMNS = [
     "process", "pid", "role", "exit_status", "complete", "start_s", "wall_s", *TOTALS, *CORRECTED_WALL, UNCORRECTABLE,
@@ -143,7 +144,7 @@ def training_text(view: BreakdownView, processes: int) -> str:
     else:
         folded += ", and time of a `training_loop` in no stage as backpropagation"
     whose = f", of all {processes} processes together" if processes > 1 else ""
-    return f"{folded}. Left out: {view.left_out_s:.3g} s before and after training{view.evaluation_text}{whose}."
+    return f"{folded}. Left out: {duration(view.left_out_s)} before and after training{view.evaluation_text}{whose}."
 
 
 def add_everything(page: ReportPage, shown: list[Workload], caption: str, output: Path) -> None:

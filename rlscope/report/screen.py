@@ -48,7 +48,12 @@ class Screen:
         return "…" if self._has("…") else "..."
 
     def shown(self, text: str) -> str:
-        """Return the text with what this encoding lacks, or what is no printable character, as an escape."""
+        """Return the text with what this encoding lacks, or what is no printable character, as an escape.
+
+        Microseconds are "us" then, as usual where there is no Greek letter.
+        """
+        if not self._has(text):
+            text = re.sub(r"(?<=\d )µs\b", "us", text)
         return printable(text).encode(self.encoding, "backslashreplace").decode(self.encoding)
 
     def cut(self, text: str, width: int) -> str:

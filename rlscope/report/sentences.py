@@ -6,7 +6,7 @@ from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.correction.corrected import AppliedCorrection
 from rlscope.analysis.machines import MEASURED
 from rlscope.analysis.table_rows import MachineRow
-from rlscope.report.tables import seconds_text
+from rlscope.text.numbers import digits, duration, in_percent, percent_ends
 
 #: A smaller share of the overhead that stays is not worth a line.
 LEAST_SAID = 0.01
@@ -33,11 +33,8 @@ def advice_lines(analysis: Analysis) -> list[str]:
 
 
 def added_text(found: AppliedCorrection) -> str:
-    """Say what recording added, with its interval: "1.4 % (1.0-1.9)"."""
-    added, low, high = (f"{percent:.2g}" if percent < 10 else f"{percent:.0f}" for percent in (
-        found.added_percent, found.added_low_percent, found.added_high_percent
-    ))  # fmt: skip
-    return f"{added} % ({low}-{high})"
+    """Say what recording added, with its interval: "1.4 % (1 to 1.9 %)"."""
+    return f"{in_percent(found.added_percent)} % {percent_ends(found.added_low_percent, found.added_high_percent)}"
 
 
 def correction_lines(analysis: Analysis) -> list[str]:
@@ -51,7 +48,7 @@ def correction_lines(analysis: Analysis) -> list[str]:
     removed_s = sum(row.wall_s - row.corrected_wall_s for row in analysis.processes if row.corrected_wall_s is not None)
     overhead_s = removed_s + uncorrectable_s
     if uncorrectable_s > LEAST_SAID * overhead_s:
-        lines.append(f"{uncorrectable_s:.3g} s of it passed beside other threads' work or in waits, and stay")
+        lines.append(f"{duration(uncorrectable_s)} of it passed beside other threads' work or in waits, and stay")
     return [*lines, *found.notes]
 
 
@@ -59,7 +56,7 @@ def evaluation_lines(analysis: Analysis) -> list[str]:
     """Say how long each process that evaluated beside its training did so, and that this time is left out."""
     several = len(analysis.processes) > 1
     return [
-        f"evaluation{f' in {process}' if several else ''}: {seconds_text(seconds)} s, left out of advice, figures, "
+        f"evaluation{f' in {process}' if several else ''}: {duration(seconds)}, left out of advice, figures, "
         "transitions and the time for all timesteps"
         for process, seconds in analysis.evaluation_s.items()
     ]
@@ -76,11 +73,11 @@ def machine_lines(machines: Iterable[MachineRow]) -> list[str]:
             continue
         side = "ahead of" if row.ahead_s >= 0 else "behind"
         rate = "faster" if row.drift_ppm > 0 else "slower"
-        drift = f" and runs {abs(row.drift_ppm):.3g} ppm {rate}" if row.drift_ppm else ""
-        ahead = f"{abs(row.ahead_s):.6f} s {side}"
+        drift = f" and runs {digits(abs(row.drift_ppm))} ppm {rate}" if row.drift_ppm else ""
+        ahead = f"{duration(abs(row.ahead_s))} {side}"
         lines.append(
             f"machine {row.machine}: its clock is {ahead} that of `rlscope record`{drift}, "
-            f"and that is taken out of its times; what is left is at most {row.error_s:.3g} s"
+            f"and that is taken out of its times; what is left is at most {duration(row.error_s)}"
         )
     return lines
 

@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from rlscope.analysis.rows import Record, Value
 from rlscope.model import NO_OPERATION
 from rlscope.report.screen import Screen, packed, padded
+from rlscope.text.numbers import count, digits, in_percent
 
 #: A table of more is not read; a name such as `step 17` makes millions.
 ROWS_SHOWN = 100
@@ -110,18 +111,11 @@ def number(value: Value) -> float:
     return value if isinstance(value, (int, float)) else 0.0
 
 
-def seconds_text(value: float) -> str:
-    """Return three digits after the point, or three that are not zero."""
-    return f"{value:.3f}" if abs(value) >= 0.1 or value == 0 else f"{value:.3g}"
-
-
 def _cell(name: str, value: Value) -> str:
     if value is None:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        if name.startswith("per_") and value >= 1000:
-            return f"{value:,.0f}"
-        return f"{value:.1f}" if name.endswith("percent") else seconds_text(value)
-    return f"{value:,}" if isinstance(value, int) and name in ("count", "events", "bytes") else str(value)
+        return (in_percent if name.endswith("percent") else digits)(value) or "-"
+    return count(value) if isinstance(value, int) and name in ("count", "events", "bytes") else str(value)

@@ -12,6 +12,7 @@ from rlscope.model import NO_OPERATION, STAGES
 from rlscope.plots.folding import SECONDS, drawn_times, fold_breakdown, fold_transitions
 from rlscope.plots.tables import RECORDED_TIME, TRAINING_TIME, breakdown_table, transitions_table
 from rlscope.report.sentences import added_text
+from rlscope.text.numbers import duration
 
 #: In a figure; more could not be read.
 MOST_GROUPS = 24
@@ -85,7 +86,7 @@ class BreakdownView:
     @property
     def evaluation_text(self) -> str:
         """Return what is left out besides, to be put behind the other seconds; nothing without evaluation."""
-        return f", and {self.evaluation_s:.3g} s of evaluation" if self.evaluation_s > 0 else ""
+        return f", and {duration(self.evaluation_s)} of evaluation" if self.evaluation_s > 0 else ""
 
 
 def published_view(shown: Iterable[Workload]) -> BreakdownView:

@@ -216,7 +216,7 @@ ls -A {matrix.output}/runs/E/one
         *(f"wrote {matrix.output / 'index.html'}", "status 0", *repetitions),
     ]
     (line,) = [line for line in finished.stderr.splitlines() if "error" in line]
-    assert "MB of free disk below" in line
+    assert "MiB of free disk below" in line
     assert "Free some, then give the same command again" in line
     assert matrix.counts() == {"one/0": 1, "one/1": 1, "one/2": 2}
 

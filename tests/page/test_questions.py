@@ -28,7 +28,7 @@ QUESTIONS = {
     "its exact events": (
         ("#iterations button:text('41: ')", "#iterations button:text('Show it in the timeline')"),
         "#timeline",
-        "2.701 to 2.820 s",
+        "2.701 to 2.82 s",
     ),
     "is the device idle": ((), "#timeline .labels", "GPU 0: busy, reported"),
     "what each device did": (("[role=tab]:text('Devices')",), "#tables", "gemm"),

@@ -90,4 +90,4 @@ def test_the_tables_of_samples_lead_to_the_timeline(page: Any) -> None:
     assert each.locator("tbody tr").count() == len(MADE)
     assert "700 ms" in each.locator("tbody tr").first.inner_text()
     each.locator("tbody button").nth(1).click()  # from 100 to 380 ms
-    assert "0.030 to 0.450 s" in page.locator("#timeline .tools").first.inner_text()
+    assert "0.03 to 0.45 s" in page.locator("#timeline .tools").first.inner_text()

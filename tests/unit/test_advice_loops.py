@@ -79,7 +79,7 @@ def test_sleep_between_the_stages_of_a_loop_is_named_first(tmp_path: Path, repor
     advice = advised(tmp_path, main=[piece for piece in LOOP if reports or piece != REPORT])
     assert (advice.total_s, advice.cause, advice.seconds) == (pytest.approx(40), Cause.WAITING, pytest.approx(30))
     assert advice.text.startswith(
-        "time.sleep, 100 calls of 0.3 s, 30 s (75 %) between stages: without it at most 4 times as fast. Bound by "
+        "time.sleep, 100 calls of 300 ms, 30 s (75 %) between stages: without it at most 4 times as fast. Bound by "
         "waiting: 30 s of 40 s (75 %), in no stage"
     )
     (slept,) = advice.waits
@@ -150,7 +150,7 @@ def test_who_waits_for_a_full_queue_is_not_bound_by_what_it_does(tmp_path: Path)
     assert (advice.process, advice.causes[0].stage) == ("learner", "backpropagation")
     of_actor = advised(tmp_path / "alone", actor=actor)
     assert (of_actor.cause, of_actor.seconds) == (Cause.WAITING, pytest.approx(6.3))
-    assert f"{FULL_QUEUE}, 9 calls of 0.7 s, 6.3 s (68 %) between stages: without it" in of_actor.text
+    assert f"{FULL_QUEUE}, 9 calls of 700 ms, 6.3 s (68 %) between stages: without it" in of_actor.text
 
 
 def test_who_writes_to_a_pipe_waits_for_who_reads_from_it(tmp_path: Path) -> None:

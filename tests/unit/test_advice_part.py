@@ -36,7 +36,7 @@ def test_causes_and_changes_are_rows_with_a_bar() -> None:
     assert "What bound 5 s of main" in html
     assert [" ".join(row) for row in rows(html)] == [
         "Python 4 s 80 %",
-        "CUDA calls 0.96 s 19 %",
+        "CUDA calls 960 ms 19 %",
         "batch &lt;inference&gt; 4 s less 5 times as fast if inference took no time",
     ]
     assert re.findall('class="fill-([a-z]+)" x="0.0" width="([0-9.]+)"', html) == [

@@ -49,8 +49,8 @@ def test_a_slower_side_is_found_with_its_stage_layer_and_function(before: Path, 
     assert [row.part.category for row in found.sure(Kind.CATEGORY)] == ["backend"]
     assert [row.part.function for row in found.sure(Kind.FUNCTION)] == ["torch.addmm"]
     assert verdict(found) == (
-        "after is slower: 10 % more time per iteration (9.1 to 11 %), 11 instead of 10 ms, in 3 runs against 3. "
-        "Backpropagation takes 1 ms more (1 to 1); of it 1 in torch.addmm. No other stage differs for sure."
+        "after is slower: 10 % more time per iteration (9.1 to 11 %), 11 ms instead of 10 ms, in 3 runs against 3. "
+        "Backpropagation takes 1 ms more (1 to 1 ms); of it 1 ms in torch.addmm. No other stage differs for sure."
     )
     assert cautions(found) == []
 
@@ -59,9 +59,9 @@ def test_a_faster_side_is_found(before: Path, after: Path) -> None:
     found = compared(after, before)
     assert found.word is Word.FASTER
     assert verdict(found).startswith(
-        "before is faster: 9.1 % less time per iteration (8.4 to 9.8 %), 10 instead of 11 ms"
+        "before is faster: 9.1 % less time per iteration (8.4 to 9.8 %), 10 ms instead of 11 ms"
     )
-    assert "Backpropagation takes 1 ms less (1 to 1)" in verdict(found)
+    assert "Backpropagation takes 1 ms less (1 to 1 ms)" in verdict(found)
 
 
 def test_stages_of_an_iteration_sum_to_it(before: Path, after: Path) -> None:
@@ -81,7 +81,8 @@ def test_what_scatters_more_than_it_differs_is_unclear(before: Path, tmp_path: P
 def test_a_difference_within_the_limit_is_the_same(before: Path, tmp_path: Path) -> None:
     found = compared(before, side(tmp_path / "again", 5, first_s=1))
     assert found.word is Word.SAME
-    assert verdict(found).startswith("again takes the same time per iteration within 2 %: +0.05 % (")
+    assert found.change.value == pytest.approx(0.05)
+    assert verdict(found).startswith("again takes the same time per iteration within 2 %: 0 % (-0.8 to 0.9 %), ")
 
 
 def test_one_run_of_each_side_is_compared_within_itself(tmp_path: Path) -> None:
@@ -146,7 +147,8 @@ def test_one_run_without_iterations_has_no_interval(tmp_path: Path) -> None:
     found = compared(*paths)
     assert (found.word, found.change.low, found.rows) == (Word.UNCLEAR, None, ())
     assert (
-        verdict(found) == "b took +5 % time per run, without an interval: 10.5 instead of 10 ms, in one run against 1."
+        verdict(found)
+        == "b took +5 % time per run, without an interval: 10.5 ms instead of 10 ms, in one run against 1."
     )
 
 
@@ -306,7 +308,7 @@ def test_times_are_compared(tmp_path: Path) -> None:
         write_timings(tmp_path / name, ["python", name], "a machine", timings)
     finished = call_here("compare", tmp_path / "a", tmp_path / "b", "--fail-above", 5)
     assert finished.returncode == 1
-    assert finished.stdout.startswith("b is slower: 20 % more time per run (17 to 22 %), 1.21 instead of 1.01 s")
+    assert finished.stdout.startswith("b is slower: 20 % more time per run (17 to 22 %), 1.21 s instead of 1.01 s")
     assert "stage" not in finished.stdout
 
 

@@ -27,6 +27,7 @@ from experiments.verdicts.statistics import ITERATIONS, RUNS, Estimate, exact
 from experiments.verdicts.study_page import StudyPage
 from rlscope.build import built_from, recorder_text
 from rlscope.errors import UsageError
+from rlscope.text.numbers import size
 
 CLAIM = Claim(
     id="A-13",
@@ -177,7 +178,7 @@ def test_verdicts_are_written_for_people_and_for_programs(tmp_path: Path) -> Non
 
     page = (tmp_path / "claims.md").read_text()
     assert "3 (2.5 to 3.5, n=3 runs) | holds (provisional)" in page
-    assert "| machine | fast, 2 cores, 8 GB, Linux 6.1 (blue, red) |" in page
+    assert f"| machine | fast, 2 cores, {size(8e9)}, Linux 6.1 (blue, red) |" in page
     assert f"| recorder | {recorder_text(built_from())} |" in page
     assert "| date | 2026-11-20 to 2026-11-22 |" in page
     assert "| .venv/bin/python | python 3.11.7, torch 2.13.0 |" in page

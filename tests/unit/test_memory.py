@@ -7,7 +7,6 @@ from recording import call_here
 from trace_builder import parse_script, write_scripts
 
 from rlscope.analysis.advice.growing_memory import growth_sentences
-from rlscope.analysis.advice.words import as_bytes
 from rlscope.analysis.analyze import analyze
 from rlscope.analysis.memory.growth import growth_of
 from rlscope.trace.reader import open_trace
@@ -106,11 +105,3 @@ def test_memory_in_a_terminal(tmp_path: Path) -> None:
         ["host", "109", "MiB", "109", "MiB", "109", "MiB", "109", "MiB"],
     ]
     assert "grew to the end" in shown
-
-
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [(0, "0 bytes"), (999, "999 bytes"), (1000, "0.977 KiB"), (-3 * MIB, "-3 MiB"), (1 << 60, "1.05e+06 TiB")],
-)
-def test_sizes(size: int, text: str) -> None:
-    assert as_bytes(size) == text

@@ -19,7 +19,6 @@ from rlscope.plots.processes import (
     blocks_of,
     natural,
     process_view,
-    seconds_text,
 )
 from rlscope.plots.style import save_figure
 
@@ -205,13 +204,6 @@ def test_without_a_device_there_is_nothing_of_a_gpu() -> None:
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["Total", "CPU"]
     assert len(axes.patches) == 2 * 3
     assert [text.get_text() for text in axes.texts][:3] == ["8", "8.5", "4"]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(4990.4, "4990"), (100.0, "100"), (99.96, "100"), (1.234, "1.23"), (0.02, "0.02"), (0, "0")]
-)
-def test_seconds_have_three_digits(seconds: float, text: str) -> None:
-    assert seconds_text(seconds) == text
 
 
 def several_at_once(workers: int) -> tuple[pd.DataFrame, pd.DataFrame]:

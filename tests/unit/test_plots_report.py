@@ -135,10 +135,10 @@ def test_uncorrected_figures_have_the_recorded_times_only() -> None:
     ("found", "said"),
     [
         ([analysis({"main": TRAINING})], "Times are as recorded, with what recording added."),
-        ([corrected(analysis({"main": TRAINING}))] * 2, "What recording added is subtracted: 1.4 % (1-1.9)."),
+        ([corrected(analysis({"main": TRAINING}))] * 2, "What recording added is subtracted: 1.4 % (1 to 1.9 %)."),
         (
             [corrected(analysis({"main": TRAINING})), analysis({"main": TRAINING})],
-            "What recording added is subtracted: 1.4 % (1-1.9). Not of all traces: some have no calibration.",
+            "What recording added is subtracted: 1.4 % (1 to 1.9 %). Not of all traces: some have no calibration.",
         ),
     ],
 )

@@ -58,9 +58,9 @@ def test_transitions_table_orders_bars_and_pieces() -> None:
     assert transitions_table("ppo", rows)["count"].tolist() == [1.0, 2.0, 3.0]
 
 
-def test_markdown_shows_four_digits_and_nothing_where_nothing_is_known() -> None:
+def test_markdown_shows_three_digits_and_nothing_where_nothing_is_known() -> None:
     table = pd.DataFrame({"name": ["a|b"], "value": [1.23456], "large": [12345.6], "unknown": [float("nan")]})
-    assert markdown(table) == "| name | value | large | unknown |\n|---|---|---|---|\n| a\\|b | 1.235 | 12,346 |  |\n"
+    assert markdown(table) == "| name | value | large | unknown |\n|---|---|---|---|\n| a\\|b | 1.23 | 12,346 |  |\n"
 
 
 @pytest.mark.parametrize(("value", "text"), [(None, ""), (pd.NA, ""), (0.0, "0"), ("a\nb", "a, b"), (3, "3")])

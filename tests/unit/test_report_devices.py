@@ -25,6 +25,8 @@ from rlscope.plots.utilization import utilization_figure
 from rlscope.record.config import RecordConfig
 from rlscope.report.remarks import device_lines
 from rlscope.report.report_page import ReportPage, add_devices, add_utilization, write_report
+from rlscope.text.numbers import size
+from rlscope.trace.files import PROCESS_FILE_SUFFIX
 from rlscope.trace.reader import open_trace
 from rlscope.trace.utilization_file import HEADER, PROCESSES, UTILIZATION_NAME
 
@@ -159,7 +161,8 @@ def test_lines_of_several_traces_are_told_apart(trace: Path, tmp_path: Path) -> 
 
 def test_the_line_that_recording_ends_with_counts_device_work(trace: Path) -> None:
     *_, said = summary_of(trace, Path("trace"), RecordConfig(), os.getuid())
-    assert said.startswith("3 events, 1 of them on GPUs, 0.0 MB, 0 dropped.")
+    (file,) = trace.glob(f"*{PROCESS_FILE_SUFFIX}")
+    assert said.startswith(f"3 events, 1 of them on GPUs, {size(file.stat().st_size)}, 0 dropped.")
 
 
 def test_a_report_needs_the_samples_no_second_time(trace: Path, tmp_path: Path) -> None:

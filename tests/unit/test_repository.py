@@ -41,6 +41,7 @@ MAY_IMPORT = {
     # Who starts the recording of a process hands it the list of libraries.
     "record/child.py": IN_PROCESS | {"rlscope.record", "rlscope.libraries.LIBRARIES"},
     "record/profile.py": IN_PROCESS | {"rlscope.record", "rlscope.libraries.LIBRARIES"},
+    "text": set(),
     "trace": SHARED | {"rlscope._analysis"},
     "analysis": SHARED | {"rlscope._analysis", "rlscope.trace"},
     "calibration": SHARED
@@ -94,7 +95,7 @@ STANDARD_LIBRARY_ONLY = (
     "model.py",
     "outputs.py",
     "signals.py",
-    "text.py",
+    "text",
     "version.py",
 )
 

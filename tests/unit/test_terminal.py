@@ -177,7 +177,7 @@ def test_bars(share: float, encoding: str, bar: str) -> None:
 
 def test_a_table_that_is_too_wide_for_the_terminal_is_a_line_for_each_cell() -> None:
     rows: list[Record] = [{f"column{number}": 1000.5 + number for number in range(8)}]
-    assert table_lines("Wide", rows, Screen(40))[:3] == ["Wide", "  column0  1000.500", "  column1  1001.500"]
+    assert table_lines("Wide", rows, Screen(40))[:3] == ["Wide", "  column0  1,001", "  column1  1,002"]
 
 
 def test_two_names_that_are_too_long_give_way_alike() -> None:

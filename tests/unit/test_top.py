@@ -36,6 +36,7 @@ from rlscope.model import Category, DeviceWork
 from rlscope.report.live.live_lines import Shown, letter_bar, live_lines
 from rlscope.report.live.live_screen import after_key
 from rlscope.report.screen import Screen
+from rlscope.text.numbers import duration
 from rlscope.trace.reader import open_trace
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
 from rlscope.trace.windows import REQUESTS_NAME
@@ -188,7 +189,8 @@ def test_a_silent_process_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     view = LiveTrace(directory).look()
     assert [round(row.silent_s) for row in view.processes] == [12, 12]
     lines = live_lines(view, Screen(80))
-    assert [line.split()[-3:] for line in lines[-2:]] == [["silent", "12", "s"]] * 2
+    silent = {row.process: duration(row.silent_s) for row in view.processes}
+    assert {line.split()[0]: line.partition("silent ")[2] for line in lines[-2:]} == silent
     monkeypatch.setattr("rlscope.analysis.live.live_trace.now_ns", lambda trace: 10 * S + S + BEHIND_NS)
     assert not any("silent" in line for line in live_lines(LiveTrace(directory).look(), Screen(80)))
 

@@ -12,6 +12,7 @@ from experiments.data_collection.throughput import CARTPOLE, Throughputs
 from experiments.verdicts.statistics import estimated_mean
 from rlscope.plots import style
 from rlscope.plots.bars import BESIDE, as_label
+from rlscope.text.numbers import prefixed
 
 GAIN = "speedup by fusion"
 #: Of the steps that a launch fuses.
@@ -83,7 +84,7 @@ def draw_panel(axes: Axes, rows: pd.DataFrame, simulators: list[str]) -> None:
         own = rows[rows["steps_per_call"] == steps].set_index("simulator").reindex(simulators)
         places = np.arange(len(simulators)) + BAR * (number - (len(steps_drawn) - 1) / 2)
         bars = axes.bar(places, own["value"], BAR, color=COLOURS[steps], edgecolor="black", linewidth=0.5)
-        axes.bar_label(bars, fmt="%.2g", size=5, padding=2, rotation=90)
+        axes.bar_label(bars, fmt=prefixed, size=5, padding=2, rotation=90)
         ends = np.abs(own[["value_low", "value_high"]].sub(own["value"], axis=0)).T
         axes.errorbar(places, own["value"], yerr=ends, fmt="none", ecolor="black", elinewidth=0.7, capsize=1.5)
     names = [as_label(simulator.split()[-1]) for simulator in simulators]

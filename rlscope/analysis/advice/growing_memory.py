@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from rlscope.analysis.advice.words import as_bytes
 from rlscope.analysis.memory.rows import MemoryGrowthRow
+from rlscope.text.numbers import size
 
 _S_PER_HOUR = 3600
 
@@ -22,10 +22,8 @@ def _what(row: MemoryGrowthRow) -> str:
 
 
 def _rate(row: MemoryGrowthRow) -> str:
-    """Return the growth with its interval: `1.2 MiB an iteration, 4.1 GiB an hour (3.9 to 4.3 GiB)`."""
+    """Return the growth with its interval: `1.2 MiB an iteration, 4.1 GiB an hour (3.9 GiB to 4.3 GiB)`."""
     rates = (row.bytes_per_s, row.low_bytes_per_s, row.high_bytes_per_s)
-    hour, low, high = (as_bytes(_S_PER_HOUR * (rate or 0.0)) for rate in rates)
+    hour, low, high = (size(_S_PER_HOUR * (rate or 0.0)) for rate in rates)
     per_hour = f"{hour} an hour ({low} to {high})"
-    return (
-        per_hour if row.bytes_per_iteration is None else f"{as_bytes(row.bytes_per_iteration)} an iteration, {per_hour}"
-    )
+    return per_hour if row.bytes_per_iteration is None else f"{size(row.bytes_per_iteration)} an iteration, {per_hour}"

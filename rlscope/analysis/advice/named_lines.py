@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 
 from rlscope.analysis.advice.causes import CATEGORY_TEXTS, Cause, CauseTime, cause_text
-from rlscope.analysis.advice.words import as_percent, as_s
 from rlscope.analysis.rows import sums
 from rlscope.analysis.run_tables import RunTables
+from rlscope.text.numbers import duration, percent
 
 #: A line with a smaller share is not worth naming.
 LEAST_SHARE = 0.05
@@ -25,12 +25,12 @@ def line_sentences(tables: RunTables, process: str, cause: CauseTime) -> Iterato
     (function, file, line), seconds, share = found
     place = f"{file}:{line} ({function})"
     if cause.cause is Cause.PYTHON:
-        yield f"{as_percent(share)} of Python's time in {cause.stage} ({as_s(seconds)}) is in {place}."
+        yield f"{percent(share)} of Python's time in {cause.stage} ({duration(seconds)}) is in {place}."
     elif cause.cause is Cause.GPU:
-        yield f"{as_percent(share)} of the waits for the GPU in {cause.stage} ({as_s(seconds)}) are in {place}."
+        yield f"{percent(share)} of the waits for the GPU in {cause.stage} ({duration(seconds)}) are in {place}."
     else:
         of_cause = f"the time of {cause_text(cause.cause)} in {cause.stage}"
-        yield f"About {as_percent(share)} of {of_cause} is of calls in {place}."
+        yield f"About {percent(share)} of {of_cause} is of calls in {place}."
 
 
 def _times(tables: RunTables, where: tuple[str, str], cause: Cause) -> Iterator[tuple[Line, float]]:

@@ -6,11 +6,11 @@ from typing import NamedTuple
 from rlscope.analysis.advice.causes import DECODING, REWARD, Cause, Kind, Mix
 from rlscope.analysis.advice.owner_path import OwnerPath
 from rlscope.analysis.advice.removal import Removal
-from rlscope.analysis.advice.words import as_s, as_times
 from rlscope.analysis.devices.causes import IdleCause
 from rlscope.analysis.devices.rows import DeviceIdleRow, GpuOperationRow
 from rlscope.analysis.tables.samples import SampleTailRow
 from rlscope.model import SYNCHRONISATION
+from rlscope.text.numbers import digits, duration
 
 SIMULATION, INFERENCE, BACKPROPAGATION = "simulation", "inference", "backpropagation"
 #: Work of the CPU while no device works.
@@ -66,7 +66,7 @@ def _as_graph(path: OwnerPath, gpu_operations: Iterable[GpuOperationRow]) -> Ite
     saving_s = Removal(path, _is_launching, None).saved_s() if kernels else 0.0
     if saving_s > 0:
         idle_s = sum(_seconds(work.own, _is_launching) for work in (path, *path.reached))
-        launches = f"{kernels:,} launches of {as_s(idle_s / kernels)}"
+        launches = f"{kernels:,} launches of {duration(idle_s / kernels)}"
         yield Saving("decode by a CUDA graph", INFERENCE, f"the device waited for none of {launches}", saving_s)
 
 
@@ -91,8 +91,9 @@ def _without_tails(
         process = max(tails_s, key=lambda each: tails_s[each])
         rows = tails_of[process]
         idle_s = sum(row.seconds for row in device_idle if (row.process, row.cause) == (process, IdleCause.TAIL))
-        idle = f", in which devices were idle for {as_s(idle_s)} for want of samples" if idle_s else ""
-        length = f"{as_s(tails_s[process])} in {len(rows):,} iteration{'s' if len(rows) > 1 else ''} of {process}{idle}"
+        idle = f", in which devices were idle for {duration(idle_s)} for want of samples" if idle_s else ""
+        iterations = f"{len(rows):,} iteration{'s' if len(rows) > 1 else ''} of {process}"
+        length = f"{duration(tails_s[process])} in {iterations}{idle}"
         yield Saving(
             "begin other samples in the tail",
             INFERENCE,
@@ -113,8 +114,8 @@ def _overlapped(path: OwnerPath) -> Iterator[Saving]:
     longest_s = max(parts_s, default=0.0)
     saving_s = min(rollout_s, training_s, path.total_s - longest_s)
     if saving_s > 0:
-        lengths = f"rollout, {as_s(rollout_s)}, and training, {as_s(training_s)}"
-        assumption = f"{lengths}, a ratio of {as_times(rollout_s / training_s)}, ran at once"
+        lengths = f"rollout, {duration(rollout_s)}, and training, {duration(training_s)}"
+        assumption = f"{lengths}, a ratio of {digits(rollout_s / training_s)}, ran at once"
         shorter = BACKPROPAGATION if training_s < rollout_s else INFERENCE
         yield Saving("overlap rollout and training", shorter, assumption, saving_s)
 

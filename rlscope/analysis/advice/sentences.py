@@ -11,12 +11,12 @@ from rlscope.analysis.advice.growing_memory import growth_sentences
 from rlscope.analysis.advice.named_lines import line_sentences
 from rlscope.analysis.advice.owner_path import SAID, Followed, OwnerPath
 from rlscope.analysis.advice.stragglers import straggler_sentences
-from rlscope.analysis.advice.words import as_percent, as_s, as_times
 from rlscope.analysis.rows import sums
 from rlscope.analysis.run_tables import RunTables
 from rlscope.analysis.tables.loop import AFTER, BEFORE, NO_PHASE_PART
 from rlscope.model import COMPILE, EVALUATION, NO_OPERATION, PUBLISHED_STAGES, STAGES, Category
 from rlscope.text import printable
+from rlscope.text.numbers import digits, duration, percent
 
 #: As many operations in no stage are named.
 UNNAMED_SHOWN = 3
@@ -100,7 +100,7 @@ def worth_trying(changes: Sequence[Change], total_s: float) -> list[str]:
 
 def _cause_sentences(tables: RunTables, path: OwnerPath, causes: Sequence[CauseTime]) -> Iterator[str]:
     first = causes[0]
-    spent = f"{as_s(first.seconds)} of {as_s(path.total_s)} ({as_percent(first.share)}){_where(path, first)}"
+    spent = f"{duration(first.seconds)} of {duration(path.total_s)} ({percent(first.share)}){_where(path, first)}"
     spent += _calls(tables, path, first)
     if path.works_beside:
         yield f"Of the seconds as they are given to threads, the largest part is {cause_text(first.cause)}: {spent}."
@@ -112,14 +112,14 @@ def _cause_sentences(tables: RunTables, path: OwnerPath, causes: Sequence[CauseT
         yield f"Bound by {cause_text(first.cause)}: {spent}; without it, {_speedup(path, first.seconds)}."
     rest = [each for each in causes[1:] if each.share >= SAID]
     if rest:
-        listed = (f"{cause_text(each.cause)} {as_s(each.seconds)} ({as_percent(each.share)})" for each in rest)
+        listed = (f"{cause_text(each.cause)} {duration(each.seconds)} ({percent(each.share)})" for each in rest)
         yield f"Then {', '.join(listed)}."
 
 
 def _where(path: OwnerPath, each: CauseTime) -> str:
     if each.stage == NO_OPERATION and (each.cause is Cause.SIMULATOR or not path.time.has_loop):
         return ""
-    most = "" if each.stage_s > MOST * each.seconds else f"{as_s(each.stage_s)} of it "
+    most = "" if each.stage_s > MOST * each.seconds else f"{duration(each.stage_s)} of it "
     return f", {most}in {'no stage' if each.stage == NO_OPERATION else each.stage}"
 
 
@@ -134,16 +134,16 @@ def _calls(tables: RunTables, path: OwnerPath, each: CauseTime) -> str:
         for row in tables.transitions
         if (row.process, row.stage, row.to) == (path.process, each.stage, category) and row.operation != COMPILE
     )
-    return f", {calls:,} entries of {as_s(own_s / calls)}" if calls > 1 else ""
+    return f", {calls:,} entries of {duration(own_s / calls)}" if calls > 1 else ""
 
 
 def _beside_sentences(path: OwnerPath) -> Iterator[str]:
     if not path.works_beside:
         return
-    share = as_percent(path.beside_s / path.total_s)
+    share = percent(path.beside_s / path.total_s)
     yield (
-        f"Two or more threads were busy at once for {as_s(path.beside_s)} ({share}), each in an operation of its own. "
-        "A second counts for one of them only, and the run may end with another one, so no factor is given: "
+        f"Two or more threads were busy at once for {duration(path.beside_s)} ({share}), each in an operation of its "
+        "own. A second counts for one of them only, and the run may end with another one, so no factor is given: "
         "`rlscope analyze --by thread,stage` shows each thread."
     )
 
@@ -154,9 +154,9 @@ def _unfollowed_sentences(tables: RunTables, path: OwnerPath, causes: Sequence[C
     for wait in path.unfollowed:
         if wait.seconds < SAID * path.total_s:
             continue
-        calls = f"{wait.count:,} calls of {as_s(wait.seconds / wait.count)}" if wait.count > 1 else "1 call"
-        share = as_percent(wait.seconds / path.total_s)
-        spent = f"{as_s(wait.seconds)} ({share}){of_process}{_stage_of(path, wait, causes)}"
+        calls = f"{wait.count:,} calls of {duration(wait.seconds / wait.count)}" if wait.count > 1 else "1 call"
+        share = percent(wait.seconds / path.total_s)
+        spent = f"{duration(wait.seconds)} ({share}){of_process}{_stage_of(path, wait, causes)}"
         unknown = " It was for no process whose other end was recorded." if wait.is_for_process else ""
         gain = "" if path.works_beside else f": without it {_speedup(path, wait.seconds)}"
         yield f"{wait.function}, {calls}, {spent}{gain}.{unknown}"
@@ -169,7 +169,7 @@ def _stage_of(path: OwnerPath, wait: Wait, causes: Sequence[CauseTime]) -> str:
     if wait.between_s > MOST * wait.seconds:
         return " between stages"
     if wait.between_s > (1 - MOST) * wait.seconds:
-        return f", {as_s(wait.between_s)} of it between stages"
+        return f", {duration(wait.between_s)} of it between stages"
     waiting = next((each for each in causes if each.cause is Cause.WAITING), None)
     is_known = waiting is not None and waiting.stage_s > MOST * waiting.seconds and waiting.stage != NO_OPERATION
     return f" in {waiting.stage}" if waiting is not None and is_known else ""
@@ -181,21 +181,21 @@ def _followed_sentences(path: OwnerPath) -> Iterator[str]:
         if group.wait_s < SAID * path.total_s:
             continue
         others = "the slowest of them, to messages" if len(group.names) > 1 else "messages"
-        spread = f"; the other {as_s(group.spread_s)} went to {others} or to too few cores"
+        spread = f"; the other {duration(group.spread_s)} went to {others} or to too few cores"
         yield (
-            f"{path.process} waited {as_s(group.wait_s)} for {_names(group)}, which needed {_needed(group)}"
+            f"{path.process} waited {duration(group.wait_s)} for {_names(group)}, which needed {_needed(group)}"
             f"{spread if group.spread_s >= SAID * path.total_s else ''}{_assumed(group)}."
         )
 
 
 def _needed(group: Followed) -> str:
-    needed = as_s(group.mean_s)
+    needed = duration(group.mean_s)
     if len(group.names) > 1:
         works_s = [work.total_s for work in group.works]
-        needed += f" on average ({as_s(min(works_s))} to {as_s(max(works_s))})"
+        needed += f" on average ({duration(min(works_s))} to {duration(max(works_s))})"
     if group.mean_s > 0:
         most = cause_times(group.mix)[0]
-        needed += f", {as_percent(most.share)} of it {cause_text(most.cause)}"
+        needed += f", {percent(most.share)} of it {cause_text(most.cause)}"
     return needed
 
 
@@ -208,23 +208,23 @@ def _assumed(group: Followed) -> str:
     """Said where it is more than a rounding error of what was measured."""
     if group.assumed_s < SAID * group.wait_s:
         return ""
-    return f" (that {as_s(group.assumed_s)} of it were for them is assumed: the other end was not recorded)"
+    return f" (that {duration(group.assumed_s)} of it were for them is assumed: the other end was not recorded)"
 
 
 def _change_sentences(path: OwnerPath, changes: Sequence[Change]) -> Iterator[str]:
     if shown := worth_trying(changes, path.total_s):
         yield f"At most: {'; '.join(shown)}."
     elif changes:
-        yield f"No change that is known here could save {as_percent(SAID)}."
+        yield f"No change that is known here could save {percent(SAID)}."
 
 
 def _change_text(same: Sequence[Change]) -> str:
     names = " or ".join(change.name for change in same)
     first = same[0]
-    saved = f"{as_s(first.saving_s)} less, if {first.assumption}"
+    saved = f"{duration(first.saving_s)} less, if {first.assumption}"
     if first.speedup is None:
         return f"{names}, all of it ({saved})"
-    return f"{names}, {as_times(first.speedup)} times as fast ({saved})"
+    return f"{names}, {digits(first.speedup)} times as fast ({saved})"
 
 
 def _limit_sentences(tables: RunTables, path: OwnerPath, changes: Sequence[Change]) -> Iterator[str]:
@@ -257,14 +257,14 @@ def _unnamed_sentences(tables: RunTables, path: OwnerPath) -> Iterator[str]:
         and row.category not in (Category.SIMULATOR.label, Category.WAIT.label)
     )
     listed = (
-        f"{'between stages' if name == NO_OPERATION else name} {as_s(seconds)}"
+        f"{'between stages' if name == NO_OPERATION else name} {duration(seconds)}"
         for name, seconds in sorted(by_name.items(), key=lambda item: (-item[1], item[0]))[:UNNAMED_SHOWN]
         if seconds >= (1 - MOST) * path.total_s
     )
     what = ", ".join(listed)
     yield (
-        f"{as_s(unnamed_s)} ({as_percent(unnamed_s / path.total_s)}) are in no stage{f' ({what})' if what else ''}, so "
-        f"no change covers them. {HOW_TO_NAME}."
+        f"{duration(unnamed_s)} ({percent(unnamed_s / path.total_s)}) are in no stage{f' ({what})' if what else ''}, "
+        f"so no change covers them. {HOW_TO_NAME}."
     )
 
 
@@ -274,7 +274,7 @@ def _left_out_sentences(path: OwnerPath) -> Iterator[str]:
         return
     parts = path.time.left_out.items()
     said = [
-        f"{as_s(seconds)} {LEFT_OUT[part]}"
+        f"{duration(seconds)} {LEFT_OUT[part]}"
         for part, seconds in parts
         if part == EVALUATION or seconds >= SAID * path.total_s
     ]
@@ -286,4 +286,4 @@ def _speedup(path: OwnerPath, seconds: float) -> str:
     rest_s = path.total_s - seconds
     if rest_s <= NOTHING * path.total_s:
         return "nothing is left"
-    return f"at most {as_times(path.total_s / rest_s)} times as fast"
+    return f"at most {digits(path.total_s / rest_s)} times as fast"

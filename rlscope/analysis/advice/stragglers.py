@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from rlscope.analysis.advice.causes import CATEGORY_TEXTS
-from rlscope.analysis.advice.words import as_percent, as_s, as_times
 from rlscope.analysis.ranks.rows import StragglerRow
+from rlscope.text.numbers import digits, duration, percent
 
 
 def straggler_sentences(stragglers: Iterable[StragglerRow]) -> Iterator[str]:
@@ -12,11 +12,11 @@ def straggler_sentences(stragglers: Iterable[StragglerRow]) -> Iterator[str]:
     for row in stragglers:
         if not row.stands_out:
             continue
-        late = f"by {as_s(row.late_s)} in {row.calls:,} calls"
+        late = f"by {duration(row.late_s)} in {row.calls:,} calls"
         if row.per_iteration_s is not None:
-            late = f"by {as_s(row.per_iteration_s)} in each iteration"
-        gain = "" if row.speedup is None else f"; without that at most {as_times(row.speedup)} times as fast"
-        share = as_percent(row.others_wait_s / row.span_s)
+            late = f"by {duration(row.per_iteration_s)} in each iteration"
+        gain = "" if row.speedup is None else f"; without that at most {digits(row.speedup)} times as fast"
+        share = percent(row.others_wait_s / row.span_s)
         yield f"{row.process} is late {late}{_cause(row)}: the others wait {share} of the time for it{gain}."
 
 
@@ -25,4 +25,4 @@ def _cause(row: StragglerRow) -> str:
     if row.cause_s < row.late_s / 2:
         return ""
     where = f"{CATEGORY_TEXTS.get(row.cause, row.cause)}{f' in {row.stage}' if row.stage else ''}"
-    return f" ({where}, {as_s(row.cause_s)} more than the others)"
+    return f" ({where}, {duration(row.cause_s)} more than the others)"

@@ -6,6 +6,7 @@ from rlscope.analysis.advice.advice import Advice
 from rlscope.analysis.outline.tree import Line, tree_lines
 from rlscope.analysis.run_tables import RunTables
 from rlscope.text import as_html, printable
+from rlscope.text.numbers import digits, percent
 
 #: What is shown at most, of which each character may become ten of an escape.
 MOST_LINES, NAME_LENGTH, TEXT_LENGTH, MOST_REASONS = 80, 40, 800, 3
@@ -33,12 +34,11 @@ def html_of(tables: RunTables, advice: Advice | None) -> str:
 
 def _row(line: Line) -> str:
     branch = line.branch
-    is_known = not math.isnan(branch.share)
-    share, percent = (branch.share, f"{100 * branch.share:.1f} %") if is_known else (0.0, "")
+    share = 0.0 if math.isnan(branch.share) else branch.share
     name = f'<td style="text-align:left;padding-left:{0.5 + 1.5 * line.depth}em">{_text(branch.name, NAME_LENGTH)}</td>'
     bar = f'<div style="width:{BAR_EM * max(0.0, min(share, 1.0)):.1f}em;height:0.8em;background:#4c78a8"></div>'
     bar = f'<td style="min-width:{BAR_EM}em">{bar}</td>'
-    return f"<tr>{name}<td>{branch.seconds:.3f}</td><td>{percent}</td>{bar}</tr>"
+    return f"<tr>{name}<td>{digits(branch.seconds)}</td><td>{percent(branch.share)}</td>{bar}</tr>"
 
 
 def _text(text: str, length: int = TEXT_LENGTH) -> str:

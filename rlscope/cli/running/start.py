@@ -7,6 +7,7 @@ import click
 from rlscope.cli.options import NamedPath
 from rlscope.cli.running.patience import window_of
 from rlscope.monitor.windows.job import Job
+from rlscope.text.numbers import duration
 
 
 @click.command()
@@ -25,4 +26,6 @@ def start(directory: Path, max_seconds: float) -> None:
     Example: rlscope start trace
     """
     with window_of(Job(directory), None, max_seconds) as window:
-        click.echo(f"{window} is being recorded, for {max_seconds:g} s at most; end it with: rlscope stop {directory}")
+        click.echo(
+            f"{window} is being recorded, for {duration(max_seconds)} at most; end it with: rlscope stop {directory}"
+        )

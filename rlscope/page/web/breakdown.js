@@ -1,7 +1,7 @@
 // Where the time went: bars of stages that open into operations, layers and functions.
 import { CATEGORIES, STAGES } from "./colours.js";
 import { bar, button, make, replace } from "./elements.js";
-import { count, digits, duration, percent } from "./format.js";
+import { count, duration, percent } from "./format.js";
 import { table } from "./table.js";
 
 const UNITS = ["seconds", "%", "per iteration"];
@@ -129,7 +129,7 @@ export class Breakdown {
       row.stage === stage && row.operation === operation && (!this.state.view.process || row.process === this.state.view.process));
     return found.map((/** @type {any} */ row) => {
       const slowest = row.slowest.map((/** @type {any} */ each) =>
-        button(`${duration(each.seconds)} at ${digits(each.start_s)} s`, () => this.state.showTimes(each.start_s - each.seconds * 0.1, each.start_s + each.seconds * 1.1), { class: "link" }));
+        button(`${duration(each.seconds)} at ${duration(each.start_s)}`, () => this.state.showTimes(each.start_s - each.seconds * 0.1, each.start_s + each.seconds * 1.1), { class: "link" }));
       return make("p", {}, `${row.process}: ${count(row.count)} times, half of them under ${duration(row.p50_s)}, 99 % under ${duration(row.p99_s)}. Slowest: `, ...join(slowest));
     });
   }

@@ -1,51 +1,75 @@
-// Puts numbers into words: three digits are enough everywhere.
+// Numbers as people read them, by the rules that rlscope/text/numbers.py states: a test compares the texts of both.
 
-const WHOLE = new Intl.NumberFormat("en"); // made once: that takes longer than writing thousands of numbers
-
-/** @param {number} seconds */
-export function duration(seconds) {
-  const size = Math.abs(seconds);
-  if (size === 0) return "0 s";
-  if (size >= 6000) return `${digits(seconds / 3600)} h`;
-  if (size >= 1) return `${digits(seconds)} s`;
-  if (size >= 1e-3) return `${digits(seconds * 1e3)} ms`;
-  if (size >= 1e-6) return `${digits(seconds * 1e6)} µs`;
-  return `${digits(seconds * 1e9)} ns`;
-}
-
-/**
- * Two times with as many digits as tell them apart: 2.701 to 2.818 s.
- * @param {number} from seconds @param {number} to seconds
- */
-export function span(from, to) {
-  const decimals = Math.min(Math.max(Math.ceil(2 - Math.log10(to - from)), 0), 9);
-  return `${from.toFixed(decimals)} to ${to.toFixed(decimals)} s`;
-}
+const MOST_DECIMALS = 9;
+const ROUNDED_UP = 999.5;
+const HOURS_FROM_S = 6000;
+const BYTES = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+/** @type {[string, number, number][]} a unit, how many of it a second has, and from how many on the next one is used */
+const TIME_UNITS = [["ns", 1e9, ROUNDED_UP], ["µs", 1e6, ROUNDED_UP], ["ms", 1e3, ROUNDED_UP], ["s", 1, HOURS_FROM_S], ["h", 1 / 3600, Infinity]];
 
 /** @param {number} value */
 export function digits(value) {
-  if (Math.abs(value) >= 100) return WHOLE.format(Math.round(value));
-  return String(Number(value.toPrecision(3)));
+  return fixed(value, decimalsOf(value));
 }
 
-/** @param {number} count */
-export function count(count) {
-  return WHOLE.format(Math.round(count));
+/** @param {number} number */
+export function count(number) {
+  return fixed(number, 0);
 }
 
-/** @param {number} bytes */
-export function size(bytes) {
-  const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
-  let power = 0;
-  for (; Math.abs(bytes) >= 1000 && power + 1 < units.length; power++) bytes /= 1024;
-  return `${digits(bytes)} ${units[power]}`;
+/** @param {number} seconds */
+export function duration(seconds) {
+  if (digits(Math.abs(seconds) * 1e9) === "0") return "0 s";
+  const [name, perSecond] = TIME_UNITS.find(([, per, below]) => Math.abs(seconds) * per < below) ?? TIME_UNITS[4];
+  const value = seconds * perSecond;
+  const size = Math.abs(value);
+  return withUnit(digits(size > ROUNDED_UP / 1000 && size < 1 ? Math.sign(value) : value), ` ${name}`);
+}
+
+/**
+ * Two moments with as many digits as tell them apart: 2.701 to 2.818 s.
+ * @param {number} from seconds @param {number} to seconds
+ */
+export function span(from, to) {
+  const decimals = decimalsOf(to - from);
+  return `${fixed(from, decimals)} to ${fixed(to, decimals)} s`;
 }
 
 /** @param {number} share from 0 to 1 */
 export function percent(share) {
-  if (!Number.isFinite(share)) return "";
-  const value = share * 100;
-  return `${value !== 0 && Math.abs(value) < 0.1 ? "< 0.1" : value.toFixed(Math.abs(value) < 10 ? 1 : 0)} %`;
+  const value = 100 * share;
+  const size = Math.abs(value);
+  if (size > 0 && size < 0.05) return value > 0 ? "< 0.1 %" : "> -0.1 %";
+  return withUnit(fixed(value, size < 10 ? 1 : 0), " %");
+}
+
+/** @param {number} bytes */
+export function size(bytes) {
+  let power = 0;
+  for (; Math.abs(bytes) >= ROUNDED_UP && power + 1 < BYTES.length; power++) bytes /= 1024;
+  return withUnit(digits(bytes), ` ${BYTES[power]}`);
+}
+
+/** @param {string} text @param {string} unit */
+function withUnit(text, unit) {
+  return text && `${text}${unit}`;
+}
+
+/** How many digits behind the point three significant ones need. @param {number} value */
+function decimalsOf(value) {
+  let decimals = 0;
+  while (Math.abs(value) * 10 ** decimals < 100 && decimals < MOST_DECIMALS) decimals++;
+  return decimals;
+}
+
+/** A number rounded to so many decimals, without zeros at their end. @param {number} value @param {number} decimals */
+function fixed(value, decimals) {
+  if (!Number.isFinite(value)) return "";
+  const length = Math.abs(value);
+  const [whole, rest = ""] = (length < 1e21 ? length.toFixed(decimals) : String(BigInt(length))).split("."); // toFixed has an exponent then
+  const fraction = rest.replace(/0+$/, "");
+  const text = whole.replace(/\B(?=(\d{3})+$)/g, ",") + (fraction && `.${fraction}`);
+  return value < 0 && text !== "0" ? `-${text}` : text;
 }
 
 /**

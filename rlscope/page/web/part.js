@@ -1,6 +1,6 @@
 // The numbers of a part of the timeline, as tables.
 import { bar, make } from "./elements.js";
-import { duration, percent } from "./format.js";
+import { duration, percent, span } from "./format.js";
 import { table } from "./table.js";
 
 const PARTS = 32;
@@ -21,7 +21,7 @@ export function numbersOf(trace, process, bins, from, to, isExact) {
   const numbers = table([...columns,
     { title: "seconds", value: (row) => row.seconds, shown: (row) => duration(row.seconds), isNumber: true },
     { title: "share", value: (row) => row.seconds / total, shown: (row) => percent(row.seconds / total), isNumber: true },
-  ], rows, { caption: `${process.process} from ${start.toFixed(6)} to ${end.toFixed(6)} s: ${duration(total)}, as recorded`, file: "part", rowsShown: 10 });
+  ], rows, { caption: `${process.process} from ${span(start, end)}: ${duration(total)}, as recorded`, file: "part", rowsShown: 10 });
   const command = `rlscope report ${trace.name} --focus ${from.toFixed(3)}:${to.toFixed(3)} -o page.html`;
   const hint = isExact ? [] : [make("p", {}, "Events of this part are not in the page. This command makes a page with them: ", make("code", {}, command))];
   return [numbers, ...hint, inParts(bins, from, to)];

@@ -11,6 +11,7 @@ from rlscope.analysis.rows import sums
 from rlscope.analysis.table_rows import BreakdownRow
 from rlscope.analysis.tables.processes import as_tree
 from rlscope.report.screen import Screen, padded
+from rlscope.text.numbers import duration, percent, prefixed, span
 
 #: A bar has one letter for each of its cells.
 LETTERS = {"python": "p", "simulator": "s", "backend": "b", "cuda": "c", "wait": "."}
@@ -22,7 +23,7 @@ SILENT_S = 5.0
 KEYS = "q quit, p pause, s order, up and down choose, Enter operations"
 MOST_GPU_LINES = 4
 LEAST_BAR, MOST_BAR = 10, 40
-STAGE_CELLS, CALLS_CELLS, WAITS_CELLS = 15, 7, 13
+STAGE_CELLS, CALLS_CELLS, WAITS_CELLS, SHARE_CELLS = 15, 7, 14, len("< 0.1 %")
 #: The column of numbers, in both tables.
 NUMBER_PLACE = 3
 GAP = "  "
@@ -74,8 +75,8 @@ def live_lines(view: LiveView, screen: Screen, height: int | None = None, shown:
 
 def _head(view: LiveView, screen: Screen, shown: Shown) -> list[str]:
     state = "paused" if shown.is_paused else "recording" if view.is_recording else "ended"
-    own = "" if shown.own_cores is None else f"top: {100 * shown.own_cores:.1f} % of a core"
-    title = screen.shown(f"{view.directory}: {state}, {view.start_s:.1f} to {view.end_s:.1f} s")
+    own = "" if shown.own_cores is None else f"top: {percent(shown.own_cores)} of a core"
+    title = screen.shown(f"{view.directory}: {state}, {span(view.start_s, view.end_s)}")
     title = screen.cut(title, screen.width - len(own) - len(GAP))
     troubles = [screen.shown(f"trouble: {sentence}") for sentence in view.troubles]
     return [(padded(title, screen.width - len(own)) + own).rstrip(), *troubles, _progress_line(view), LEGEND, ""]
@@ -86,14 +87,14 @@ def _progress_line(view: LiveView) -> str:
     parts = []
     if rates.iterations_per_s is not None and rates.timesteps_per_s is not None:
         parts += [
-            f"{number_text(rates.iterations_per_s)} iterations/s",
-            f"{number_text(rates.timesteps_per_s)} timesteps/s",
+            f"{prefixed(rates.iterations_per_s)} iterations/s",
+            f"{prefixed(rates.timesteps_per_s)} timesteps/s",
         ]
     if rates.timesteps is not None:
         total = f" of {rates.total_timesteps:,}" if rates.total_timesteps else ""
         parts.append(f"timestep {rates.timesteps:,}{total}")
     if rates.remaining_s is not None:
-        parts.append(f"{length_text(rates.remaining_s)} left")
+        parts.append(f"{duration(rates.remaining_s)} left")
     if view.dropped_events:
         parts.append(f"{view.dropped_events:,} events dropped")
     return ", ".join(parts) or "no report of progress"
@@ -103,9 +104,9 @@ def _gpu_lines(view: LiveView, screen: Screen) -> list[str]:
     length_s = view.end_s - view.start_s
     lines = []
     for row in view.gpu:
-        reported = "" if row.reported_utilization is None else f", reported {100 * row.reported_utilization:.0f} %"
+        reported = "" if row.reported_utilization is None else f", reported {percent(row.reported_utilization)}"
         name = f" ({screen.shown(row.name)})" if row.name else ""
-        lines.append(f"GPU {row.device}{name}: busy {100 * min(row.busy_s / length_s, 1.0):.0f} %{reported}")
+        lines.append(f"GPU {row.device}{name}: busy {percent(min(row.busy_s / length_s, 1.0))}{reported}")
     if len(lines) > MOST_GPU_LINES:
         lines[MOST_GPU_LINES - 1 :] = [f"{len(lines) - MOST_GPU_LINES + 1} more GPUs"]
     return [*lines, ""] if lines else []
@@ -119,14 +120,12 @@ def _process_table(view: LiveView, screen: Screen, shown: Shown) -> list[str]:
     bar_cells = min(left - name_cells, MOST_BAR)
     widths = (name_cells, STAGE_CELLS, bar_cells, CALLS_CELLS, WAITS_CELLS)
     lines = [
-        _line(
-            ("process", "stage", f"share of {length_text(view.end_s - view.start_s)}", "calls/s", "waits for"), widths
-        )
+        _line(("process", "stage", f"share of {duration(view.end_s - view.start_s)}", "calls/s", "waits for"), widths)
     ]
     for place, (name, (_, row)) in enumerate(zip(names, rows, strict=True)):
         times = (row.python_s, row.simulator_s, row.backend_s, row.cuda_s, row.wait_s)
         bar = letter_bar(dict(zip(LETTERS, times, strict=True)), row.seconds, bar_cells)
-        cells = (name, screen.shown(row.stage), bar, number_text(row.crossings_per_s), screen.shown(_state(row)))
+        cells = (name, screen.shown(row.stage), bar, prefixed(row.crossings_per_s), screen.shown(_state(row)))
         line = _line([screen.cut(cell, width) for cell, width in zip(cells, widths, strict=True)], widths)
         lines.append((">" if place == shown.chosen else " ") + line[1:])
     return lines
@@ -135,21 +134,21 @@ def _process_table(view: LiveView, screen: Screen, shown: Shown) -> list[str]:
 def _state(row: LiveProcess) -> str:
     if row.has_ended:
         return "ended"
-    return f"silent {length_text(row.silent_s)}" if row.silent_s >= SILENT_S else row.waits_for
+    return f"silent {duration(row.silent_s)}" if row.silent_s >= SILENT_S else row.waits_for
 
 
 def _operation_table(view: LiveView, screen: Screen, process: str) -> list[str]:
     rows = [row for row in view.breakdown if row.process == process]
     whole = sum(row.seconds for row in rows)
     seconds = sums(((row.stage, row.operation), row.seconds) for row in rows)
-    left = screen.width - STAGE_CELLS - len("100.0 %") - 3 * len(GAP) - len(GAP)
+    left = screen.width - STAGE_CELLS - SHARE_CELLS - 3 * len(GAP) - len(GAP)
     name_cells = min(max([len("operation"), *(cell_len(screen.shown(name)) for _, name in seconds)]), left - LEAST_BAR)
     bar_cells = min(left - name_cells, MOST_BAR)
-    widths = (name_cells, STAGE_CELLS, bar_cells, len("100.0 %"))
+    widths = (name_cells, STAGE_CELLS, bar_cells, SHARE_CELLS)
     lines = [screen.shown(f"  operations of {process}"), _line(("operation", "stage", "layers", "share"), widths)]
     for (stage, operation), of in sorted(seconds.items(), key=lambda item: -item[1]):
         own = [row for row in rows if (row.stage, row.operation) == (stage, operation)]
-        share = f"{100 * of / whole:.1f} %" if whole else "-"
+        share = percent(of / whole) if whole else "-"
         bar = letter_bar(_categories(own), whole, bar_cells)
         cells = (screen.shown(operation), screen.shown(stage), bar, share)
         lines.append(_line([screen.cut(cell, width) for cell, width in zip(cells, widths, strict=True)], widths))
@@ -193,18 +192,3 @@ def _scrolled(table: list[str], height: int, chosen: int) -> list[str]:
         *table[1 + first : 1 + first + rows],
         f"  {len(table) - 1} rows, {first + 1} to {first + rows} shown",
     ]
-
-
-def number_text(value: float) -> str:
-    """Return three digits, such as 1.23, 12.3 k or 1.23 M."""
-    for scale, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if value >= scale:
-            return f"{value / scale:.3g}{unit}"
-    return f"{value:.3g}"
-
-
-def length_text(seconds: float) -> str:
-    """Return a length of time: 7 s, 12 min, 3.5 h."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
