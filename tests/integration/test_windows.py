@@ -18,7 +18,7 @@ from rlscope.analysis.analyze import analyze
 from rlscope.errors import TraceError, UsageError
 from rlscope.monitor.windows.job import Job as RunningJob
 from rlscope.monitor.windows.request import Request
-from rlscope.monitor.windows.run_windows import begun_windows
+from rlscope.monitor.windows.run_windows import begun_windows, is_begun
 from rlscope.trace.reader import open_trace
 
 TRAINING = SCRIPTS / "windowed.py"
@@ -71,6 +71,13 @@ class Job:
         return output, said
 
 
+@pytest.fixture(autouse=True)
+def no_job_goes_on(tmp_path: Path) -> Iterator[None]:
+    """Also of a test that fails, the script ends."""
+    yield
+    (tmp_path / "stop").touch()
+
+
 @pytest.fixture
 def job(tmp_path: Path) -> Iterator[Job]:
     started = Job(tmp_path)
@@ -79,11 +86,10 @@ def job(tmp_path: Path) -> Iterator[Job]:
 
 
 def await_file(window: Path, pid: int) -> Path:
-    """The file of a process in a window, once it is there."""
-    path = window / f"{pid}-0.rlscope"
-    while not path.exists():
+    """The file of a process in a window, once it is begun."""
+    while not is_begun(window):
         time.sleep(0.01)
-    return path
+    return window / f"{pid}-0.rlscope"
 
 
 def memory_of(pid: int) -> tuple[int, int]:
