@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks import CHECKOUT, OUTPUT
 from benchmarks.result import as_table
-from experiments.harness.machine import machine as machine_facts
+from experiments.harness.machine import machine_and_gpus
 from rlscope.plots.tables import markdown
 from rlscope.report.screen import Screen
 from rlscope.report.tables import table_lines
@@ -93,9 +93,9 @@ def run(benchmark: Benchmark) -> bool:
     return True
 
 
-def machine() -> str:
+def machine_and_versions() -> str:
     """Return machine and versions, in one paragraph."""
-    facts = machine_facts()
+    facts = machine_and_gpus()
     clock = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource").read_text().strip()
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
     return (
@@ -143,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     OUTPUT.mkdir(parents=True, exist_ok=True)
     wanted = [benchmark for benchmark in BENCHMARKS if not parsed.only or benchmark.name in parsed.only]
-    about = machine()
+    about = machine_and_versions()
     failed = [benchmark.name for benchmark in wanted if not run(benchmark)]
     lines = collect(about)
     print(about)

@@ -46,10 +46,7 @@ def run(study: CaseStudy) -> Outcome:
     results, executions, failures = results_of(study)
     missing = [*study.left_out, *failures]
 
-    page = StudyPage("Case study: RL framework comparison", study.output)
-    page.paragraph(METHOD)
-    for sentence in missing:
-        page.paragraph(sentence)
+    page = StudyPage("Case study: RL framework comparison", study.output, METHOD, *missing)
     add_correction(page, results)
     measured = {}
     for group in study.groups:

@@ -44,10 +44,7 @@ def run(study: CaseStudy) -> Outcome:
     """Record, draw and judge."""
     results, executions, failures = results_of(study)
 
-    page = StudyPage("Case study: algorithm choice", study.output)
-    page.paragraph(METHOD)
-    for sentence in [*study.left_out, *failures]:
-        page.paragraph(sentence)
+    page = StudyPage("Case study: algorithm choice", study.output, METHOD, *study.left_out, *failures)
     add_correction(page, results)
     measured = {}
     for group in study.groups:

@@ -46,9 +46,7 @@ def run(study: CaseStudy) -> Outcome:
     executed, failures = executed_of(study)
     missing = [*study.left_out, *failures]
     here = measured_here(study, executed)
-    page = StudyPage("Case study: data collection", study.output)
-    for sentence in [METHOD, *missing]:
-        page.paragraph(sentence)
+    page = StudyPage("Case study: data collection", study.output, METHOD, *missing)
     add_correction(page, [analyzed(execution.trace) for _, execution in recorded_of(executed)])
     add_runs(page, [(study_run.workload, execution.trace) for study_run, execution in recorded_of(executed)])
     verdicts = draw_and_judge(study, page, here, load, draw, measured_metrics)

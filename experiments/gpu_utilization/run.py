@@ -37,9 +37,7 @@ def run(study: CaseStudy) -> Outcome:
     missing = [*study.left_out, *failures]
     executions = [execution for _, execution in executed]
     here = Measurements(**origin_here(study, executions), points=points_of(executed))
-    page = StudyPage("Case study: GPU utilisation", study.output)
-    for sentence in [METHOD, *missing]:
-        page.paragraph(sentence)
+    page = StudyPage("Case study: GPU utilisation", study.output, METHOD, *missing)
     verdicts = draw_and_judge(study, page, here, load, draw, measured_metrics)
     return Outcome(verdicts, missing, executions, page.figures)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.harness.interpreters import built_from_of, version_of
-from experiments.harness.machine import machine
+from experiments.harness.machine import machine_and_gpus
 from experiments.harness.sources import hash_of_sources
 from rlscope.errors import RLScopeError, UsageError
 from rlscope.text.numbers import duration, size
@@ -194,7 +194,7 @@ def record_once(run: Run, directory: Path, cores: Sequence[int], node: str, atte
             "seconds": seconds,
             "node": node,
             "cores": list(cores),
-            "machine": machine(),
+            "machine": machine_and_gpus(),
             "built_from": built_from_of(run.python),
         }
         (unfinished / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")

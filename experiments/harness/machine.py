@@ -1,25 +1,16 @@
 """This file describes the machine, as far as it explains a time."""
 
-import os
 import platform
 from functools import cache
-from pathlib import Path
 
-import psutil
+from rlscope.record.run.trace_directory import machine
 
 
-def machine() -> dict[str, object]:
-    """Return the processor, memory, kernel and GPUs of this machine."""
-    models = [
-        line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line
-    ]
-    return {
-        "cpu": models[0] if models else platform.machine(),
-        "cores": os.cpu_count(),
-        "memory_bytes": psutil.virtual_memory().total,
-        "kernel": platform.release(),
-        **gpus(),
-    }
+def machine_and_gpus() -> dict[str, object]:
+    """Return the processor, memory and kernel of this machine, as a trace has them, and its GPUs."""
+    found = machine()
+    known = {name: found[name] for name in ("cpu", "cores", "memory_bytes", "kernel")}
+    return known | {"cpu": known["cpu"] or platform.machine()} | gpus()
 
 
 @cache

@@ -46,9 +46,7 @@ def run(study: CaseStudy) -> Outcome:
     here = Measurements(**origin_here(study, executions), tables=tables_of(executed))
     if study.earlier:
         here = load(study.earlier).continued(here)
-    page = StudyPage("Case study: language models", study.output)
-    for sentence in [METHOD, *missing]:
-        page.paragraph(sentence)
+    page = StudyPage("Case study: language models", study.output, METHOD, *missing)
     add_runs(page, [(study_run.workload, execution.trace) for study_run, execution in executed])
     verdicts = draw_and_judge(study, page, here, load, draw, measured_metrics)
     return Outcome(verdicts, missing, executions, page.figures)

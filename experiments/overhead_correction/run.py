@@ -93,9 +93,7 @@ def run(study: CaseStudy) -> Outcome:
     workloads = {name_of(workload): workload for workload in found}
     panels = {group.name: group.panel for group in study.groups}
 
-    page = StudyPage("Case study: overhead correction", study.output)
-    for sentence in [METHOD, *missing]:
-        page.paragraph(sentence)
+    page = StudyPage("Case study: overhead correction", study.output, METHOD, *missing)
     for source in corrections:
         page.paragraph(f"Calibration: {source}.")
     table = overhead_table(draws, published, {name: panels[workload.group] for name, workload in workloads.items()})

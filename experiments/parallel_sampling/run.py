@@ -73,9 +73,7 @@ def run(study: CaseStudy) -> Outcome:
     parts = parts_table(
         [(run, analysis.breakdown.table) for run, analysis in zip(sampled, analyses, strict=True) if run.is_whole]
     )
-    page = StudyPage("Case study: parallel sampling", study.output)
-    for sentence in [METHOD, *missing]:
-        page.paragraph(sentence)
+    page = StudyPage("Case study: parallel sampling", study.output, METHOD, *missing)
     add_correction(page, analyses)
     for sentence in losses(sampled):
         page.warning(sentence)

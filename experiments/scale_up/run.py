@@ -43,9 +43,7 @@ def run(study: CaseStudy) -> Outcome:
     missing = [*study.left_out, *failures]
     executions = [execution for _, execution in executed]
     here = Measurements(**origin_here(study, executions), tables=tables_of(executed))
-    page = StudyPage("Case study: scale-up", study.output)
-    for sentence in [METHOD, *missing]:
-        page.paragraph(sentence)
+    page = StudyPage("Case study: scale-up", study.output, METHOD, *missing)
     add_what_stays(page, [analyzed(execution.trace) for execution in executions])
     add_runs(page, [(study_run.workload, execution.trace) for study_run, execution in executed])
     verdicts = draw_and_judge(study, page, here, load, draw, measured_metrics)

@@ -81,9 +81,7 @@ def run(study: CaseStudy) -> Outcome:
     results = [result_of(*one) for one in executed if one not in on_device]
     missing = [*study.left_out, *failures]
 
-    page = StudyPage("Case study: simulator choice", study.output)
-    for sentence in [METHOD, STAND_INS, *missing]:
-        page.paragraph(sentence)
+    page = StudyPage("Case study: simulator choice", study.output, METHOD, STAND_INS, *missing)
     add_correction(page, results)
     for group in study.groups:
         if group.name != DEVICE:

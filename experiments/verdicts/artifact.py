@@ -9,7 +9,7 @@ from pathlib import Path
 
 from experiments import CHECKOUT
 from experiments.harness.case_study import CaseStudy
-from experiments.harness.machine import machine
+from experiments.harness.machine import machine_and_gpus
 from experiments.verdicts.claims import Verdict, judge, load_claims
 from experiments.verdicts.kept_verdicts import MEASURED
 from experiments.verdicts.other_machines import MACHINE
@@ -72,7 +72,7 @@ def devices() -> set[str]:
     others = [
         json.loads(path.read_text())["machine"] for path in CHECKOUT.glob(f"experiments/*/{MEASURED}/*/{MACHINE}")
     ]
-    return {name for found in [machine(), *others] for name in names_of(found)}
+    return {name for found in [machine_and_gpus(), *others] for name in names_of(found)}
 
 
 def names_of(found: Mapping[str, object]) -> list[str]:

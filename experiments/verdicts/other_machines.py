@@ -10,7 +10,7 @@ import pandas as pd
 
 from experiments.harness.case_study import CaseStudy, device
 from experiments.harness.execute import Execution
-from experiments.harness.machine import machine
+from experiments.harness.machine import machine_and_gpus
 from experiments.harness.provenance import (
     TO,
     Provenance,
@@ -148,7 +148,7 @@ class MeasuredTables(Measured, Generic[SomeTables]):
 def origin_here(study: CaseStudy, executions: Sequence[Execution]) -> dict[str, Any]:
     """Return the same as `origin_of` of a study's runs on this machine; without any, of the machine as it is."""
     found = provenance(study.budget, {study.folder.name: study.repetitions_of_each}, executions)
-    return origin_of(device(), found if executions else replace(found, hardware=[machine()]))
+    return origin_of(device(), found if executions else replace(found, hardware=[machine_and_gpus()]))
 
 
 def origin_of(device: str, found: Provenance) -> dict[str, Any]:

@@ -49,10 +49,13 @@ class StudyPage(Page):
         figures: Those that are on the page so far.
     """
 
-    def __init__(self, title: str, output: Path) -> None:
+    def __init__(self, title: str, output: Path, *first: str) -> None:
+        """Begin the page with paragraphs."""
         super().__init__(title)
         self.output = output
         self.figures: list[ShownFigure] = []
+        for sentence in first:
+            self.paragraph(sentence)
 
     def show(self, figure: ShownFigure) -> None:
         """Show a figure, which verdicts may be about."""

@@ -18,7 +18,7 @@ from typing import Any
 from experiments.harness.case_study import WORKLOADS
 from experiments.harness.execute import versions
 from experiments.harness.interpreters import built_from_of
-from experiments.harness.machine import machine
+from experiments.harness.machine import machine_and_gpus
 from experiments.harness.matrix import Entry, load_matrix
 from experiments.RL_framework_comparison.measurements import KEPT_FIELDS, Measurements, file_of
 from experiments.RL_framework_comparison.run import HERE
@@ -55,7 +55,7 @@ def measure(output: Path, device: str, training: Sequence[str], repetitions: int
         budget="quick",
         command="scripts/gpu_suite.sh OUTPUT frameworks",
         date=time.strftime("%Y-%m-%d", time.gmtime()),
-        machine=machine(),
+        machine=machine_and_gpus(),
         versions={name: version for name, version in versions(python).items() if version[0].isdigit()},
         recorders=[built_from_of(python)],
         results=(),

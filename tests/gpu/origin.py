@@ -10,7 +10,7 @@ from pathlib import Path
 
 from experiments.harness.execute import versions
 from experiments.harness.interpreters import built_from_of
-from experiments.harness.machine import machine
+from experiments.harness.machine import machine_and_gpus
 
 
 def main() -> None:
@@ -19,7 +19,7 @@ def main() -> None:
     about = {
         "command": sys.argv[1],
         "date": datetime.now(timezone.utc).date().isoformat(),
-        "machine": machine(),
+        "machine": machine_and_gpus(),
         "versions": {name: found for name, found in versions(python).items() if found != "not installed"},
         "recorders": [built_from_of(python)],
     }
