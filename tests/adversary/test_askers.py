@@ -62,7 +62,7 @@ def test_a_window_that_start_has_begun_ends_without_stop(job: Job) -> None:
     window = next_window(job)
     command = asking(job, "start", "--max-seconds", 0.5)
     output, _ = command.communicate(timeout=60)
-    assert f"{window} is being recorded, for 0.5 s at most" in output
+    assert f"{window} is being recorded, for 500 ms at most" in output
     until(lambda: is_complete(window))
     assert analyze(open_trace(window)).complete
 

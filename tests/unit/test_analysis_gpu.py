@@ -216,7 +216,7 @@ def test_what_was_not_recorded_is_said(tmp_path: Path) -> None:
     assert document["processes"][0]["unresolved_launches"] == 2
     assert [document["cuda"][0][key] for key in ("state", "gap_s", "overhead_s")] == ["failed", 1.2, 0.25]
     shown = CliRunner().invoke(inspect_verb, [str(tmp_path)], catch_exceptions=False).output
-    assert "not recorded 1.2 s" in shown and "CUPTI's own work 0.25 s" in shown and "2 unresolved launches" in shown
+    assert "not recorded 1.2 s" in shown and "CUPTI's own work 250 ms" in shown and "2 unresolved launches" in shown
 
 
 def test_devices_of_which_nothing_is_known(tmp_path: Path) -> None:

@@ -83,8 +83,8 @@ def test_clocks_five_minutes_apart(tmp_path: Path) -> None:
          "error_s": 50e-6 + 13 * 15e-6, "drift_ppm": 0.0, "unanswered": 1},
     ]  # fmt: skip
     assert machine_lines(analysis.machines) == [
-        "machine host1: its clock is 299.999998 s ahead of that of `rlscope record`, and that is taken out of its "
-        "times; what is left is at most 0.000245 s"
+        "machine host1: its clock is 300 s ahead of that of `rlscope record`, and that is taken out of its "
+        "times; what is left is at most 245 µs"
     ]
 
 

@@ -306,7 +306,7 @@ def test_what_recording_added_is_of_the_process_that_paces_the_run(workers: int,
     correction = Correction({"boundary": cost(1e6, 1e6, off=0.5), "operation": cost(0, 0)}, "a test", {})
     analysis = analyze(open_trace(writer.write({**MANIFEST, "main_pid": 1})), correction=correction)
     to = " to main" if workers else ""
-    assert correction_lines(analysis)[0] == f"recording added 25 % (11-43){to}, removed; calibration: a test"
+    assert correction_lines(analysis)[0] == f"recording added 25 % (11 to 43 %){to}, removed; calibration: a test"
 
 
 def test_changing_chunks_is_removed_without_being_calibrated(tmp_path: Path) -> None:
@@ -334,14 +334,14 @@ def test_verbs_say_what_was_removed_or_why_not(trace: Path, tmp_path: Path, own_
     assert "times include what recording added: there is no calibration in" in run(analyze_verb)
     save(replace(CALIBRATION, costs=MILLISECONDS), own_cache)
     output = run(analyze_verb)
-    assert "- recording added 38 % (16-70), removed; calibration: this user's calibration" in output
-    assert "4.000 s (3.489-4.511)" in output
+    assert "- recording added 38 % (16 to 70 %), removed; calibration: this user's calibration" in output
+    assert "4 s (3.49 to 4.51 s)" in output
     assert "times include what recording added: --correct none was given" in run(analyze_verb, "--correct", "none")
     document = json.loads(run(analyze_verb, "--correct", str(own_cache), "--json", "--by", "category"))
     assert document["breakdown"][0]["corrected_seconds"] == pytest.approx(3)
-    assert "recording added 38 % (16-70), removed" in run(report_verb, "-o", str(tmp_path / "report"))
+    assert "recording added 38 % (16 to 70 %), removed" in run(report_verb, "-o", str(tmp_path / "report"))
     page, figures = ((tmp_path / "report" / name).read_text() for name in ("index.html", "figures.html"))
-    assert "Recording added 38 % (16-70), removed" in page and "Recording added 38 % (16-70), removed" in figures
+    assert all("Recording added 38 % (16 to 70 %), removed" in text for text in (page, figures))
     assert "corrected_seconds" in figures and "corrected_wall_s" in figures
 
 

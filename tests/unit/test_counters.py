@@ -375,8 +375,8 @@ def test_counters_are_shown_with_a_warning(tmp_path: Path) -> None:
     shown = " ".join(shown_by(analyze_verb, str(trace)).split())
     for part in (
         f"- {not_comparable}",
-        "- counters of GPU 0: 3 samples, one in 100 us, 2 lost; 0 % of its active cycles were while no recorded work",
-        "- counters of GPU-b, which no recorded process used: 1 samples, one in 100 us; 100 % of its active cycles",
+        "- counters of GPU 0: 3 samples, one in 100 µs, 2 lost; 0 % of its active cycles were while no recorded work",
+        "- counters of GPU-b, which no recorded process used: 1 samples, one in 100 µs; 100 % of its active cycles",
         "Hardware counters by launching operation",
         "sm_efficiency (%)",
         "3 k",

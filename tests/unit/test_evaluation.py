@@ -21,7 +21,7 @@ from rlscope.trace.reader import open_trace
 
 MANIFEST = {"main_pid": 1, "exit_status": 0, "complete": True}
 S = 1_000_000_000
-SAID = "8.000 s, left out of advice, figures, transitions and the time for all timesteps"
+SAID = "8 s, left out of advice, figures, transitions and the time for all timesteps"
 
 
 class Seconds:

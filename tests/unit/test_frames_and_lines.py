@@ -96,16 +96,16 @@ TWO_LINES = (
 )  # fmt: skip
 
 ADVICE = {
-    "Python": (SIMULATES, "40 % of Python's time in simulation (0.04 us) is in /me/env.py:30 (reset)."),
+    "Python": (SIMULATES, "40 % of Python's time in simulation (40 ns) is in /me/env.py:30 (reset)."),
     "backend": (
         UPDATES,
         "About 100 % of the time of the backend's CPU code in backpropagation is of calls in /me/train.py:71 (update).",
     ),
     "GPU, two lines": (
         TWO_LINES,
-        "50 % of the waits for the GPU in backpropagation (0.044 us) are in /me/train.py:71 (update).",
+        "50 % of the waits for the GPU in backpropagation (44 ns) are in /me/train.py:71 (update).",
     ),
-    "GPU": (WAITS, "100 % of the waits for the GPU in backpropagation (0.088 us) are in /me/train.py:71 (update)."),
+    "GPU": (WAITS, "100 % of the waits for the GPU in backpropagation (88 ns) are in /me/train.py:71 (update)."),
 }
 
 

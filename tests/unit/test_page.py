@@ -37,8 +37,8 @@ def test_without_a_script_time_is_summed_by_stage_and_layer() -> None:
     rows = [("inference", "backend", 1.0), ("simulation", "python", 1.0), ("simulation", "python", 2.0)]
     html = breakdown({"breakdown": [dict(zip(("stage", "category", "seconds"), row, strict=True)) for row in rows]})
     assert [re.sub("<[^>]+>", " ", row).split() for row in re.findall("<tr><td>.*?</tr>", html)] == [
-        ["simulation", "python", "3", "75.0", "%"],
-        ["inference", "backend", "1", "25.0", "%"],
+        ["simulation", "python", "3", "75", "%"],
+        ["inference", "backend", "1", "25", "%"],
     ]
 
 
