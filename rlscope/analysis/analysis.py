@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rlscope.analysis.advice.advice import Advice, advise
-from rlscope.analysis.outline.html import html_of
 from rlscope.analysis.run_tables import RunTables
 
 
@@ -19,4 +18,6 @@ class Analysis(RunTables):
 
     def _repr_html_(self) -> str:
         """Show the analysis in a notebook: what bounds the run, and where its time went."""
+        from rlscope.analysis.outline.html import html_of  # which only notebooks need
+
         return html_of(self, self.advice)
