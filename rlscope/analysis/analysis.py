@@ -1,15 +1,16 @@
 """This file defines an analysis: what `rlscope analyze` shows of one trace."""
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from rlscope.analysis.advice.advice import Advice, advise
 from rlscope.analysis.run_tables import RunTables
 
 
-@dataclass(frozen=True)
 class Analysis(RunTables):
-    """This is what `rlscope analyze` shows: the tables of a run, and what they advise."""
+    """This is what `rlscope analyze` shows: the tables of a run, and what they advise.
+
+    It has no fields of its own, and to make it a dataclass would take as long as the import of a file.
+    """
 
     @cached_property
     def advice(self) -> Advice | None:
