@@ -90,7 +90,8 @@ def member(found: Any, name: str) -> Any | None:
     """What an object has of that name; of a class also what a subclass has, and what class its instances hold."""
     if not isinstance(found, type) or hasattr(found, name):
         return getattr(found, name, None)
-    of_subclasses = (member(cls, name) for cls in found.__subclasses__())
+    subclasses: list[type] = found.__subclasses__()
+    of_subclasses = (member(cls, name) for cls in subclasses)
     held = getattr(found.__init__, "__annotations__", {}).get(name)
     held = getattr(sys.modules[found.__module__], held, None) if isinstance(held, str) else held
     return next((each for each in of_subclasses if each is not None), held)

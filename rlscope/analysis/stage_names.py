@@ -1,11 +1,10 @@
 """This file finds operations that were meant as a stage, by their name: `Inference`, `simulate`, `backward`."""
 
-import difflib
 import heapq
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.rows import sums
-from rlscope.model import STAGES
+from rlscope.model import NO_OPERATION, STAGES
 
 #: How a name begins that means a stage.
 STEMS = {"simul": "simulation", "infer": "inference", "backp": "backpropagation", "backw": "backpropagation"}
@@ -21,12 +20,20 @@ def stage_meant(operation: str) -> str | None:
         return None
     name = operation.casefold()
     stem = next((stage for stem, stage in STEMS.items() if name.startswith(stem)), None)
-    return stem or next(iter(difflib.get_close_matches(name, STAGES, 1, LIKENESS)), None)
+    if stem is not None:
+        return stem
+    from difflib import get_close_matches  # which a run whose operations are all in stages does not need
+
+    return next(iter(get_close_matches(name, STAGES, 1, LIKENESS)), None)
 
 
 def stage_name_lines(analysis: Analysis) -> list[str]:
     """Return one line for each of the longest operations outside all stages that has nearly a stage's name."""
-    seconds = sums((row.operation, row.seconds) for row in analysis.breakdown if row.stage not in STAGES)
+    seconds = sums(
+        (row.operation, row.seconds)
+        for row in analysis.breakdown
+        if row.stage not in STAGES and row.operation != NO_OPERATION
+    )
     outside = sorted(heapq.nlargest(MOST_NAMES, seconds, key=lambda name: seconds[name]))
     return [
         f"operation `{name}` belongs to no stage: the stages are called {', '.join(STAGES)}; "

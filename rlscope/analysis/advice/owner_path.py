@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean
 
 from rlscope.analysis.advice.causes import Cause, Kind, Mix, ProcessTime, times_of_processes, waiting_s
 from rlscope.analysis.advice.counted_waits import CountedWaits, Wait
+from rlscope.analysis.averages import mean
 from rlscope.analysis.table_rows import BreakdownRow, DependencyRow, ProcessRow, WaitRow
 from rlscope.analysis.tables.loop import Loops
 from rlscope.model import Category
@@ -73,7 +73,7 @@ class Followed:
     @cached_property
     def mean_s(self) -> float:
         """Return the mean length of their work in seconds."""
-        return fmean(work.total_s for work in self.works)
+        return mean(work.total_s for work in self.works)
 
     @property
     def worked_s(self) -> float:
@@ -251,7 +251,7 @@ def _groups(
     for process in sorted(waited_for.keys() | open_for):
         members.setdefault(_without_numbers(process), []).append(process)
     means = {
-        name: fmean(works[process].total_s for process in group)
+        name: mean(works[process].total_s for process in group)
         for name, group in members.items()
         if not open_for.isdisjoint(group)
     }

@@ -1,10 +1,10 @@
 """The most by which the work of a process shortens if some of it took no time."""
 
 from collections.abc import Callable, Set
-from statistics import fmean
 
 from rlscope.analysis.advice.causes import Cause, Kind, waiting_s
 from rlscope.analysis.advice.owner_path import Followed, OwnerPath, Work
+from rlscope.analysis.averages import mean
 from rlscope.model import STAGES
 
 NOBODY: Set[Followed] = frozenset()
@@ -58,7 +58,7 @@ class Removal:
 
         If simulation took no time, two workers that simulated for 4 s and for 6 s would lose 5 s on average.
         """
-        return fmean(self._saved_of[work] for work in group.works)
+        return mean(self._saved_of[work] for work in group.works)
 
     def _shortened_s(self, group: Followed) -> float:
         """Return the seconds by which waiting for a group becomes shorter at most, in whichever stage it was.
@@ -76,7 +76,7 @@ class Removal:
         Main waits 8 s in inference for a server that does 6 s of inference and 2 s of backpropagation. The 2 s stay, so
         the wait shortens by 6 s.
         """
-        return min(group.wait_s, group.spread_s + fmean(self._movable_of[work] for work in group.works))
+        return min(group.wait_s, group.spread_s + mean(self._movable_of[work] for work in group.works))
 
     def _movable_s(self, work: Work) -> float:
         """Return the seconds of a process's work that are not known to be of another stage.

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import fmean, stdev
 
 PARTS = 10
 #: Samples in each part, so that its lowest one is not at the top of an iteration by chance.
@@ -35,6 +34,8 @@ def growth_of(points: Sequence[tuple[float, int, int]]) -> Growth | None:
     """
     if len(points) < LEAST_SAMPLES:
         return None
+    from statistics import fmean, stdev  # which most traces do not need, and which take long to import
+
     kept = points[len(points) // 3 :]
     borders = [len(kept) * part // PARTS for part in range(PARTS + 1)]
     lowest = [min(kept[start:end], key=lambda point: point[1]) for start, end in pairwise(borders)]

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import groupby
-from statistics import fmean
 
+from rlscope.analysis.averages import mean
 from rlscope.analysis.ranks.matching import Collective
 from rlscope.analysis.ranks.rows import StragglerRow
 from rlscope.analysis.ranks.tables import is_communication
@@ -119,7 +119,7 @@ def _kept_by_rank(calls: Sequence[Collective]) -> dict[str, _Kept]:
             kept = found.setdefault(last.process, _Kept())
             kept.calls += 1
             kept.late_ns += late_ns
-            kept.others_wait_ns += fmean(others_ns)
+            kept.others_wait_ns += mean(others_ns)
             in_part[last.process] = in_part.get(last.process, 0) + late_ns
         if any(in_part.values()):
             found[max(in_part, key=lambda name: in_part[name])].led += 1
@@ -150,7 +150,7 @@ def _excess(name: str, names: Sequence[str], done_s: Mapping[tuple[str, Cause], 
     """Return what a rank did for longest beyond the mean of the others, and by how much."""
     others = [other for other in names if other != name]
     excess = {
-        cause: seconds - fmean(done_s.get((other, cause), 0.0) for other in others)
+        cause: seconds - mean(done_s.get((other, cause), 0.0) for other in others)
         for (process, cause), seconds in done_s.items()
         if process == name
     }

@@ -33,7 +33,7 @@ def is_named(row: BreakdownRow) -> bool:
 
 @dataclass(frozen=True)
 class Loops:
-    """Where the training loops of a run lie.
+    """These are the places of the training loops of a run.
 
     Attributes:
         processes: those that show where their loop is: by operations, phases or reports of progress.

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Protocol, TypeVar
 
+from rlscope.analysis.averages import median
 from rlscope.analysis.correction.corrected import CorrectedProcess, times_of
 from rlscope.analysis.rows import Row, Rows, sums
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
