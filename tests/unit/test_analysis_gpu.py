@@ -170,8 +170,9 @@ def test_verbs_show_devices(shared: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.chdir(shared.parent)
     arguments = ["trace", "--gpu-attribution", "coincident"]
     shown = CliRunner().invoke(analyze_verb, arguments, catch_exceptions=False).output
-    for part in ("GPUs", "NVIDIA H200", "40.0", "75.0", "GPU time by launching operation"):
+    for part in ("GPUs", "NVIDIA H200", "GPU time by launching operation"):
         assert part in shown
+    assert {"40", "75"} <= set(shown.split())
     shown = CliRunner().invoke(inspect_verb, ["trace"], catch_exceptions=False).output
     for part in ("GPU work of trainer: recorded, driver for CUDA 13.0, CUPTI 13.0.1 from /lib/libcupti.so.13",
                  "Devices", "CUDA calls", "cudaStreamSynchronize", "kernel"):  # fmt: skip

@@ -273,7 +273,7 @@ def test_analyze_shows_who_had_the_device_and_why_it_did_nothing(tmp_path: Path)
         assert title in shown
     assert [line[1] for line in lines if line[:1] == ["0"] and line[1] in ("trainer", "(all)")] == ["trainer", "(all)"]
     (empty,) = [line for line in lines if line[1:3] == ["queue", "empty"]]
-    assert empty[-2:] == ["33.8", "wait_for_batch"]  # 25 of 74
+    assert empty[-2:] == ["34", "wait_for_batch"]  # 25 of 74
 
 
 def test_devices_of_one_process_are_told_apart(tmp_path: Path) -> None:

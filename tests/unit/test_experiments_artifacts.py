@@ -112,7 +112,7 @@ def test_repetitions_that_took_unlike_times_are_said(studies: list[PlannedStudy]
     for run, seconds in zip(studies[0].runs, (56, 10, 100, 12, 102, 14), strict=True):
         end(progress, run, seconds)
     (sentence,) = disturbed(studies[0], progress.recorded)
-    assert sentence.startswith("The repetitions of one of E took 56 to 102 s: ")
+    assert sentence.startswith("The repetitions of one of E took 56 s to 102 s: ")
 
 
 def test_what_is_drawn_beside_the_runs_names_the_command_of_the_user() -> None:
