@@ -28,8 +28,8 @@ SAMPLE_EVERY_S = 10
 THREADS_PER_SECOND = 6
 MIB = 2**20
 LARGEST_GAP = 1e-6
-#: A value has grown where its mean over the last quarter exceeds that over the third by more than these. Before that the
-#: table of stacks of the whole recording fills, for each iteration has new ones, up to its bound.
+#: A value has grown where its mean over the last quarter exceeds that over the third by more than these. Until then the
+#: table of stacks of the whole recording fills up to its bound, for each iteration has new ones.
 GREW = {"program_mib": 1.0, "record_mib": 1.0, "program_files": 0.5, "record_files": 0.5}
 
 
