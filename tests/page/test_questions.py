@@ -152,7 +152,7 @@ def test_missing_parts_say_why(kind: str, tmp_path: Path, show: Callable[..., An
     trace = writer.write()
     if kind == "damaged":
         (file,) = trace.glob("*.rlscope")
-        file.write_bytes(file.read_bytes()[: -file.stat().st_size // 4])
+        file.write_bytes(file.read_bytes()[:-64])
     page = show(page_of(trace))
     for words in (LACKING[kind], "incomplete", "no progress", "report_progress"):
         assert words in page.locator("main").inner_text()
