@@ -205,8 +205,11 @@ template <bool kWithDetail>
   }
   reader.next_quickly();
   time_.advance(reader.ticks());
-  time_.set_cell(outer_cell);
-  if (kWithDetail && &thread == &owner_.thread()) set_cell<true>();
+  if (!kWithDetail) {
+    time_.set_cell(outer_cell);
+  } else if (&thread == &owner_.thread()) {
+    set_cell<true>();
+  }
   return true;
 }
 

@@ -24,8 +24,9 @@ TimeAttribution::TimeAttribution(const SweepOptions& options, uint64_t start, ui
 }
 
 void TimeAttribution::set_rare_cell() {
-  wait_changed();
   const Thread& owner = owner_.thread();
+  bool is_wait = owner.category() == kWait || devices_.are_idle(false);
+  if (is_wait || waits_.is_any() || waits_.adds_idle()) wait_changed();
   BreakdownPlace place = place_of(owner, owner.category());
   cell_ = &tables_.row(place.scope).ticks[place.cell];
   rarity_ = devices_.work() || waits_.is_any() ? kRare : detail_ ? kDetailed : 0;
@@ -45,11 +46,8 @@ IdleDoing TimeAttribution::doing_of(const Thread& thread, uint8_t category) cons
 // The process begins or ends to wait, or goes on with it in another boundary, phase or operation, or beside other devices;
 // while one of several devices works, it does anything else.
 void TimeAttribution::wait_changed() {
-  const Thread& owner = owner_.thread();
-  bool waits = owner.category() == kWait;
-  bool is_idle = devices_.are_idle(waits);
-  if (!waits && !is_idle && !waits_.is_any() && !waits_.adds_idle()) return;
-  waits_.change(now_, phases_.number(), doing_of(owner, owner.category()), is_idle);
+  IdleDoing doing = doing_of(owner_.thread(), owner_.thread().category());
+  waits_.change(now_, phases_.number(), doing, devices_.are_idle(doing.wait));
 }
 
 // All time up to now is to be added up before.
