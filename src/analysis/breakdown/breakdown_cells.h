@@ -9,6 +9,12 @@
 namespace rlscope {
 
 constexpr size_t kCategories = 6;
+constexpr auto kPython = static_cast<uint8_t>(Category::kPython);
+constexpr auto kSimulator = static_cast<uint8_t>(Category::kSimulator);
+constexpr auto kBackend = static_cast<uint8_t>(Category::kBackend);
+constexpr auto kCuda = static_cast<uint8_t>(Category::kCuda);
+constexpr auto kWait = static_cast<uint8_t>(Category::kWait);
+constexpr auto kCudaWait = static_cast<uint8_t>(Category::kCudaWait);
 
 // A leaf operation together with the stage it belongs to, as one number. 0: in no operation.
 using Scope = uint32_t;
@@ -24,14 +30,11 @@ struct Row {
 
 // Those in Python.
 inline uint64_t python_ticks(const Row& row) {
-  constexpr auto kPythonCell = static_cast<size_t>(Category::kPython);
-  return row.ticks[kPythonCell] + row.ticks[kPythonCell + kDeviceComputes] + row.ticks[kPythonCell + kDeviceCommunicates];
+  return row.ticks[kPython] + row.ticks[kPython + kDeviceComputes] + row.ticks[kPython + kDeviceCommunicates];
 }
 
 // Categories in which the CPU only waits.
-constexpr bool is_blocked(uint8_t category) {
-  return category == static_cast<uint8_t>(Category::kWait) || category == static_cast<uint8_t>(Category::kCudaWait);
-}
+constexpr bool is_blocked(uint8_t category) { return category == kWait || category == kCudaWait; }
 
 // As tables have it.
 constexpr Category folded_category(uint8_t category) {

@@ -4,257 +4,157 @@
 #include <algorithm>
 #include <memory>
 #include <string>
-#include <tuple>
-#include <utility>
 
 #include "process_sweep.h"
 
 namespace rlscope {
-namespace {
-
-// Of each thread's window.
-constexpr size_t kLargestWindow = 256 << 10;
-constexpr size_t kSmallestWindow = 8 << 10;
-
-// The view by thread has a row per thread, phase and operation, and there is one per phase and wait: a small file can have
-// them without end.
-constexpr size_t kRowsAlwaysAllowed = 1 << 13;
-constexpr size_t kBytesPerRow = 8;
-
-// Of 64 streams that alternate, decoding ahead saved nothing that could be measured.
-constexpr size_t kMostStreamsAhead = 16;
-
-}  // namespace
 
 Sweep::Sweep(TraceFile& file, const SweepOptions& options)
     : file_(file),
       options_(options),
-      is_always_observed_(options.by_thread || options.costs || options.watch),
-      is_observed_(is_always_observed_),
+      limit_(file),
       first_numbered_(options.borders ? kPython : kWait),
-      has_devices_(!file.device_chunks().empty()),
-      has_several_devices_(has_several_devices(file)),
-      tables_(options.borders != nullptr, has_devices_),
-      stacks_(file),
-      native_calls_(file.header()) {
-  if (options.costs) correction_.emplace(*options.costs);
-  if (options.borders) {
-    detail_.emplace(*options.borders, file.header().start_ticks);
-    samples_.keep(kMostSamples);
-    cell_is_rare_ = kDetailed;
-  }
-  const FileHeader& header = file.header();
-  size_t share = options.window_bytes / std::max<size_t>(file.streams().size(), 1);
-  window_bytes_ = std::clamp(share, kSmallestWindow, kLargestWindow);
-  most_rows_ = kRowsAlwaysAllowed + file.bytes() / kBytesPerRow;
-  now_ = last_ticks_ = header.start_ticks;
-  latest_ = file.latest_ticks();
-  end_ = end_ticks(file, options);
-  since_ = since_ticks(file, options);
-  learn_names();
-  for (const auto& [number, stream] : file.streams()) {
-    pending_.push_back(&stream);
-    streams_[number] = {number, stream.thread_id, 0};
-  }
-  std::stable_sort(pending_.begin(), pending_.end(), [](const StreamIndex* a, const StreamIndex* b) {
-    return std::tie(a->first_ticks, a->stream) > std::tie(b->first_ticks, b->stream);
-  });
-  threads_.push_back(std::make_unique<Thread>(0, true));
-  next_ticks_.insert(0, kNever);
-  owner_keys_.push_back(kNever);
-  main_ = owner_ = threads_[0].get();
-  main_->charged_until = main_->debt.run_down_until = now_;
-  set_rare_cell();
-  size_t streams = file.streams().size();
-  if (options.decodes_ahead && streams <= kMostStreamsAhead) ahead_.emplace(streams);
-  devices_.emplace(file, since_, end_, since_ > now_ ? since_ : 0);
-  device_ticks_ = devices_->next_ticks();
-  if (stacks_.next()) stack_ticks_ = stacks_.seen().ticks;
+      tables_(options.borders != nullptr, !file.device_chunks().empty()),
+      threads_(file, options.window_bytes, options.decodes_ahead),
+      owner_(threads_.main()),
+      phases_(tables_),
+      time_(options, file.header().start_ticks, end_ticks(file, options), limit_, tables_, owner_, devices_, phases_),
+      names_(file, tables_, time_.correction() ? &*time_.correction() : nullptr),
+      devices_(file, since_ticks(file, options), end_ticks(file, options), is_window() ? since_ticks(file, options) : 0,
+               options.gpu_attribution == GpuAttribution::kLaunch),
+      stacks_(file, tables_, limit_, since_ticks(file, options)),
+      reports_(options.borders != nullptr) {
+  time_.set_rare_cell();
 }
 
 // ---- merge
 
 SweepResult Sweep::run() {
-  detail_ ? merge<true>(kNever) : merge<false>(window_end());
+  time_.detail() ? merge<true>(kNever) : merge<false>(window_end());
   end();
   return result();
 }
 
-void Sweep::go_to(uint64_t ticks) { merge<false>(ticks); }
-
 bool Sweep::run_until(uint64_t ticks) {
-  go_to(ticks);
+  merge<false>(ticks);
   if (next_record_ticks() != kNever) return true;
   end();
   return false;
 }
 
-// Up to the records at `until`. Runs the stream with the earliest record until another one's turn comes. At the same tick
-// the lower stream is first.
+uint64_t Sweep::next_record_ticks() const {
+  return std::min({threads_.next_record_ticks(), devices_.next_ticks(), stacks_.next_ticks(), threads_.next_begin_ticks()});
+}
+
+// Up to the records at `until`. Runs the stream with the earliest record until another one's turn comes.
 template <bool kWithDetail>
 void Sweep::merge(uint64_t until) {
+  const uint64_t latest = file_.latest_ticks();  // a record after it can only be damage
   for (;;) {
-    auto [first, limit] = next_ticks_.find();
-    uint64_t first_ticks = next_ticks_.smallest();
-    if (!pending_.empty() && pending_.back()->first_ticks <= first_ticks && pending_.back()->first_ticks < until) {
-      const StreamIndex& stream = *pending_.back();
-      pending_.pop_back();
-      activate(stream);
-      continue;
-    }
-    if (device_ticks_ <= std::min(first_ticks, stack_ticks_) && device_ticks_ < until) {
+    uint64_t first_ticks = threads_.next_record_ticks();
+    uint64_t begin_ticks = threads_.next_begin_ticks();
+    uint64_t device_ticks = devices_.next_ticks(), stack_ticks = stacks_.next_ticks();
+    if (begin_ticks <= first_ticks && begin_ticks < until) {
+      begin_thread();
+    } else if (device_ticks <= std::min(first_ticks, stack_ticks) && device_ticks < until) {
       step_devices();
-      continue;
-    }
-    if (stack_ticks_ <= first_ticks && stack_ticks_ < until) {
+    } else if (stack_ticks <= first_ticks && stack_ticks < until) {
       step_stacks();
-      continue;
+    } else if (std::min({first_ticks, device_ticks, stack_ticks}) >= until) {
+      return;
+    } else {
+      auto [thread, limit] = threads_.next();
+      if (first_ticks > latest) {
+        skip_chunk(*thread);
+      } else {
+        run_thread<kWithDetail>(*thread, std::min({limit, device_ticks, stack_ticks, latest + 1, until}));
+      }
     }
-    if (std::min({first_ticks, device_ticks_, stack_ticks_}) >= until) return;
-    if (first_ticks > latest_) {
-      skip_chunk(first);
-      continue;
-    }
-    if (!pending_.empty()) limit = std::min(limit, pending_.back()->first_ticks);
-    limit = std::min({limit, device_ticks_, stack_ticks_, latest_ + 1, until});
-    run_thread<kWithDetail>(*threads_[first], limit);
   }
 }
 
-void Sweep::activate(const StreamIndex& stream) {
-  size_t slot = 0;
-  if (stream.stream != main_->stream) {
-    while (slot < threads_.size() && threads_[slot]->stream < stream.stream) slot++;
-    insert(slot, stream.stream);
-  }
-  Thread& thread = *threads_[slot];
-  thread.runs_python |= python_streams_.count(stream.stream) > 0;
-  thread.reader.emplace(file_, stream, window_bytes_, stream.first_chunk, ahead_ ? &*ahead_ : nullptr);
+void Sweep::begin_thread() {
+  Thread& thread = threads_.begin();
+  set_threads();
+  thread.runs_python |= native_threads_.shows_python(thread.stream);
+  read_first(thread);
+}
+
+void Sweep::read_first(Thread& thread) {
   if (thread.reader->next()) {
-    next_ticks_.set(slot, thread.reader->ticks());
+    threads_.wait(thread);
   } else {
-    finish(slot);
+    finish(thread);
   }
 }
 
 template <bool kWithDetail>
 [[gnu::always_inline]] inline void Sweep::run_thread(Thread& thread, uint64_t limit) {
   StreamReader& reader = *thread.reader;
-  // Unless a device works, the process waits, or more is to be known of each record.
-  auto is_usual = [this] { return cell_is_rare_ == (kWithDetail ? kDetailed : 0) && !is_observed_; };
   do {
-    bool is_leaf = reader.is_followed_by_end(limit) && is_usual() && pass_leaf<kWithDetail>(thread, reader);
+    bool is_leaf = reader.is_followed_by_end(limit) && time_.is_usual<kWithDetail>() && pass_leaf<kWithDetail>(thread, reader);
     if (!is_leaf) apply<kWithDetail>(thread, reader);
     if (__builtin_expect(!read_next(thread), 0)) {
-      finish(thread.slot);
+      finish(thread);
       return;
     }
   } while (reader.ticks() < limit);
-  next_ticks_.set(thread.slot, reader.ticks());
+  threads_.wait(thread);
 }
 
 // The next record is known before time goes on to it: where it says that the thread was blocked, that is from now on.
 bool Sweep::read_next_slowly(Thread& thread) {
   StreamReader& reader = *thread.reader;
   if (!reader.next_slowly()) return false;
-  if (reader.type() == RecordType::kBlocked && reader.ticks() <= latest_) begin_gap(thread);
+  if (reader.type() == RecordType::kBlocked && reader.ticks() <= file_.latest_ticks()) begin_gap(thread);
   return true;
 }
 
-void Sweep::skip_chunk(size_t slot) {
-  StreamReader& reader = *threads_[slot]->reader;
-  reader.reject("a record lies years after the start of the recording");
-  if (reader.next()) {
-    next_ticks_.set(slot, reader.ticks());
-  } else {
-    finish(slot);
-  }
+void Sweep::skip_chunk(Thread& thread) {
+  thread.reader->reject("a record lies years after the start of the recording");
+  read_first(thread);
+}
+
+void Sweep::finish(Thread& thread) {
+  std::unique_ptr<Thread> ended = threads_.end(thread);
+  if (!ended) return;
+  if (time_.correction()) time_.correction()->settle(ended->debt);
+  set_threads();
+}
+
+void Sweep::set_threads() {
+  owner_.set_threads(threads_.in_order());
+  for (Thread* thread : owner_.threads()) note_busy(*thread);
 }
 
 // What starts or ends on the devices at this tick.
 void Sweep::step_devices() {
-  advance_slowly(device_ticks_);
-  devices_->step();
-  device_ticks_ = devices_->next_ticks();
-  bool works = devices_->is_running();
-  working_ = devices_->working();
-  size_t cells = !works ? 0 : devices_->only_communicates() ? kDeviceCommunicates : kDeviceComputes;
-  if (cells != device_cells_) {
-    if (options_.by_thread) charge_all();
-    worked_ticks_ = worked_ticks();
-    works_since_ = now_;
-    device_cells_ = cells;
-    cell_is_rare_ = kRare;
-  }
-  if (works && options_.gpu_attribution == GpuAttribution::kLaunch) {
-    const LaunchSite& launch_site = file_.launch_sites()[devices_->launch_site()];
-    if (launch_site.operation && !tables_.knows_name(launch_site.operation)) learn_names();
-    launch_scope_ = tables_.scope_of(launch_site);
-  }
+  time_.advance_slowly(devices_.next_ticks());
+  size_t cells = devices_.cells();
+  if (devices_.step(time_.now(), names_)) time_.devices_changed(cells);
   set_cell();
 }
 
 // Time that the process does not spend in Python on the stack's thread is not the stack's. In a native call it says who made it.
 void Sweep::step_stacks() {
-  SeenStack seen = stacks_.seen();
-  stack_ticks_ = stacks_.next() ? stacks_.seen().ticks : kNever;
-  if (seen.ticks > end_) return;
-  advance_slowly(seen.ticks);
-  if (seen.stack == kTornStack) return lines_.count_torn();
-  auto is_its = [&](const auto& thread) { return streams_[thread->stream].thread_id == seen.thread_id; };
-  auto found = std::find_if(threads_.begin(), threads_.end(), is_its);
-  if (found == threads_.end()) return;
-  Thread& thread = **found;
-  if ((thread.gap ? thread.gap->category() : thread.category()) != kPython) return see_call(thread, seen.stack);
-  if (!has_part(thread)) return;
-  Scope scope = scope_of(thread);
-  lines_.see(phase_, scope, python_ticks(tables_.row(scope)), seen.stack);
+  SeenStack seen = stacks_.take();
+  if (seen.ticks > end_ticks(file_, options_)) return;
+  time_.advance_slowly(seen.ticks);
+  if (seen.stack == kTornStack) return stacks_.lines().count_torn();
+  Thread* thread = threads_.find(seen.thread_id);
+  if (!thread) return;
+  Scope scope = owner_.scope_of(*thread);
+  if (thread->running_category() != kPython) return stacks_.see_call(*thread, scope, seen.stack, time_.now());
+  if (owner_.has_part(*thread)) stacks_.lines().see(phases_.number(), scope, python_ticks(tables_.row(scope)), seen.stack);
 }
 
-void Sweep::insert(size_t slot, uint32_t stream) {
-  auto at = static_cast<std::ptrdiff_t>(slot);
-  threads_.insert(threads_.begin() + at, std::make_unique<Thread>(stream, false));
-  next_ticks_.insert(slot, kNever);
-  owner_keys_.insert(owner_keys_.begin() + at, kNever);
-  renumber();
-}
-
-// A thread that ended with frames open keeps its place to the end.
-void Sweep::finish(size_t slot) {
-  Thread& thread = *threads_[slot];
-  if (thread.reader->ticks() <= latest_) last_ticks_ = std::max(last_ticks_, thread.reader->ticks());
-  streams_[thread.stream].events = thread.events;
-  next_ticks_.set(slot, kNever);
-  thread.reader.reset();
-  if (thread.takes_part()) return;
-  if (correction_) correction_->settle(thread.debt);
-  auto at = static_cast<std::ptrdiff_t>(slot);
-  threads_.erase(threads_.begin() + at);
-  next_ticks_.erase(slot);
-  owner_keys_.erase(owner_keys_.begin() + at);
-  renumber();
-}
-
-void Sweep::renumber() {
-  for (size_t slot = 0; slot < threads_.size(); slot++) {
-    threads_[slot]->slot = slot;
-    owner_keys_[slot] = owner_key(*threads_[slot]);
-    note_busy(*threads_[slot]);
-  }
-}
-
-void Sweep::learn_names() {
-  tables_.learn_names(file_.names());
-  if (correction_) correction_->learn_names(file_.names());
-}
-
-// An unknown name may be one that a process that still records has added since.
-bool Sweep::learn_name(uint64_t id) {
-  if (catalog_is_final_) return false;
-  file_.reload_catalog();
-  learn_names();
-  catalog_is_final_ = !tables_.knows_name(id);
-  return !catalog_is_final_;
+// How many of a thread's frames, from the outermost, are the ones that the chunk's header names.
+static size_t frames_in_common(const Thread& thread) {
+  const std::vector<uint32_t>& open_frames = thread.reader->chunk_start().open_frames;
+  size_t limit = std::min(open_frames.size(), thread.frames.depth());
+  size_t same = 0;
+  while (same < limit && thread.frames[same].id == open_frames[same]) same++;
+  return same;
 }
 
 // Whether the chunk's header can be used.
@@ -262,7 +162,7 @@ bool Sweep::accepts_chunk(Thread& thread) {
   StreamReader& reader = *thread.reader;
   const std::vector<uint32_t>& open_frames = reader.chunk_start().open_frames;
   for (uint32_t id : open_frames) {
-    if (tables_.knows_name(id) || learn_name(id)) continue;
+    if (names_.knows(id)) continue;
     reader.reject("the open frame " + std::to_string(id) + " is not in the catalog");
     return false;
   }
@@ -279,32 +179,66 @@ bool Sweep::accepts_chunk(Thread& thread) {
 
 // ---- what a record changes
 
+// A boundary that ends with the next record, where that changes nothing but times and counts: no frame is pushed for it.
+template <bool kWithDetail>
+[[gnu::always_inline]] inline bool Sweep::pass_leaf(Thread& thread, StreamReader& reader) {
+  uint32_t id = reader.id();
+  if (__builtin_expect(!tables_.knows_name(id), 0)) return false;
+  SweepTables::NameState& name = tables_.name(id);
+  if (__builtin_expect(name.kind != NameKind::kBoundary || name.category >= kWait, 0)) return false;
+  if (thread.category() >= kWait || !(thread.runs_python || thread.boundaries > 0)) return false;
+  if (!owner_.remains(thread, name.category)) return false;
+  name.count++;
+  thread.events++;
+  time_.advance(reader.ticks());
+  Scope scope = owner_.scope_of(thread);
+  if (thread.category() != name.category) tables_.count_transition(scope, thread.category(), name.category);
+  uint64_t outer = thread.boundary;
+  uint64_t* outer_cell = time_.cell();
+  if (kWithDetail) {
+    thread.boundary = name.category | uint64_t{name.number} << kWaitShift;
+    if (&thread == &owner_.thread()) set_cell<true>();
+    time_.count_call(thread, scope, &thread == &owner_.thread());
+    thread.boundary = outer;
+  } else if (&thread == &owner_.thread()) {
+    time_.set_cell(&tables_.row(scope).ticks[name.category]);
+  }
+  reader.next_quickly();
+  time_.advance(reader.ticks());
+  if (!kWithDetail) {
+    time_.set_cell(outer_cell);
+  } else if (&thread == &owner_.thread()) {
+    set_cell<true>();
+  }
+  return true;
+}
+
 template <bool kWithDetail>
 [[gnu::always_inline]] inline void Sweep::apply(Thread& thread, StreamReader& reader) {
   if (__builtin_expect(reader.is_begin(), 1)) {
-    uint64_t id = reader.id();
-    if (__builtin_expect(!tables_.knows_name(id), 0) && !learn_name(id)) {
+    uint32_t id = reader.id();
+    if (__builtin_expect(!tables_.knows_name(id), 0) && !names_.knows(id)) {
       reader.reject("the name with id " + std::to_string(id) + " is not in the catalog's names of events");
       return;
     }
-    advance(thread, reader.ticks(), false, static_cast<uint32_t>(id));
-    open<kWithDetail>(thread, static_cast<uint32_t>(id), true);
+    time_.advance(thread, reader.ticks(), false, id);
+    open<kWithDetail>(thread, id, true);
   } else if (__builtin_expect(reader.is_end(), 1)) {
     if (__builtin_expect(thread.frames.depth() == 0, 0)) {
       reader.reject("an end with nothing open");
       return;
     }
-    advance(thread, reader.ticks(), true, 0);
+    time_.advance(thread, reader.ticks(), true, 0);
     close<kWithDetail>(thread);
   } else if (reader.type() == RecordType::kBlocked) {
-    advance(thread, reader.ticks(), false, 0);
+    time_.advance(thread, reader.ticks(), false, 0);
     if (thread.gap) end_gap(thread);
   } else if (reader.type() != RecordType::kChunkStart) {
-    advance(thread, reader.ticks(), false, 0);
+    time_.advance(thread, reader.ticks(), false, 0);
     note(thread, reader);
   } else if (accepts_chunk(thread)) {
-    advance(thread, reader.ticks(), false, 0);
-    if (correction_ && now_ == reader.ticks()) correction_->charge_ticks(thread.debt, reader.chunk_start().switch_ticks, now_);
+    time_.advance(thread, reader.ticks(), false, 0);
+    time_.charge_switch(thread, reader.ticks(), reader.chunk_start().switch_ticks);
     match_open_frames(thread);
   }
 }
@@ -313,34 +247,34 @@ template <bool kWithDetail>
 template <bool kWithDetail>
 [[gnu::always_inline]] inline void Sweep::open(Thread& thread, uint32_t id, bool is_recorded) {
   SweepTables::NameState& name = tables_.name(id);
+  uint64_t now = time_.now();
   name.count += is_recorded;
   thread.events += is_recorded;
   if (__builtin_expect(name.kind == NameKind::kBoundary, 1)) {
     uint64_t boundary = name.category;
     if (kWithDetail || __builtin_expect(boundary >= first_numbered_, 0)) {
       boundary |= uint64_t{name.number} << kWaitShift;
-      if (name.category == kWait && is_recorded) wait_sum(name.number).count++;
-      if (name.category == kCudaWait) begin_sync(thread, id, is_recorded);
+      if (name.category == kWait && is_recorded) time_.count_wait(name.number);
+      if (name.category == kCudaWait) stacks_.begin_sync(thread, owner_.scope_of(thread), id, is_recorded, now);
     }
     open_boundary(thread, name, is_recorded);
-    thread.frames.push(thread.boundary, id, now_);
+    thread.frames.push(thread.boundary, id, now);
     thread.boundary = boundary;
     thread.boundaries++;
     thread_changed<kWithDetail>(thread);
-    if (kWithDetail && is_recorded) count_call(thread);
+    if (kWithDetail && is_recorded) time_.count_call(thread, owner_.scope_of(thread), &thread == &owner_.thread());
     return;
   }
   if (thread.boundaries == 0) thread.runs_python = true;
   if (name.kind == NameKind::kOperation) {
     Scope before = thread.scope;
-    thread.frames.push(before, id, now_);
-    if (detail_) thread.operation_starts.push_back(now_);
+    thread.frames.push(before, id, now);
+    if (time_.detail()) thread.operation_starts.push_back(now);
     set_scope(thread, SweepTables::inner_scope(before, name));
   } else {
-    thread.frames.push(phases_opened_, id, now_);
-    open_phases_[phases_opened_++] = {name.number, thread.stream, is_recorded};
-    tables_.begin_phase(name.number, now_);
-    phases_changed();
+    time_.charge_all();
+    thread.frames.push(phases_.begin({name.number, thread.stream, is_recorded}, now), id, now);
+    phase_changed();
   }
 }
 
@@ -349,14 +283,14 @@ template <bool kWithDetail>
   uint8_t from = thread.category();
   if (__builtin_expect(!thread.runs_python && thread.boundaries == 0, 0)) {
     if (is_called_by_native_code(name)) {
-      from = owner_->gap ? owner_->gap->category() : owner_->category();
-      has_native_threads_ = true;
+      from = owner_.thread().running_category();
+      native_threads_.note_call();
     } else {
       thread.runs_python = true;
     }
   }
   if (from == name.category || !is_recorded) return;
-  tables_.count_transition(scope_of(thread), from, name.category);
+  tables_.count_transition(owner_.scope_of(thread), from, name.category);
 }
 
 template <bool kWithDetail>
@@ -366,28 +300,19 @@ template <bool kWithDetail>
   if (__builtin_expect(name.kind == NameKind::kBoundary, 1)) {
     thread.boundary = frame.saved;
     thread.boundaries--;
-    if (__builtin_expect(thread.frames.depth() == thread.watched_frame, 0)) end_watched(thread);
+    if (__builtin_expect(thread.frames.depth() == thread.watched_frame, 0)) stacks_.end_call(thread, time_.now());
     thread_changed<kWithDetail>(thread);
   } else if (name.kind == NameKind::kOperation) {
-    if (detail_) {
-      detail_->end_operation(thread.scope, thread.operation_starts.back(), now_);
+    if (time_.detail()) {
+      time_.detail()->end_operation(thread.scope, thread.operation_starts.back(), time_.now());
       thread.operation_starts.pop_back();
     }
     set_scope(thread, static_cast<Scope>(frame.saved));
   } else {
-    open_phases_.erase(frame.saved);
-    tables_.end_phase(name.number, now_);
-    phases_changed();
+    time_.charge_all();
+    phases_.end(frame.saved, time_.now());
+    phase_changed();
   }
-}
-
-// How many of a thread's frames, from the outermost, are the ones that the chunk's header names.
-size_t Sweep::frames_in_common(const Thread& thread) {
-  const std::vector<uint32_t>& open_frames = thread.reader->chunk_start().open_frames;
-  size_t limit = std::min(open_frames.size(), thread.frames.depth());
-  size_t same = 0;
-  while (same < limit && thread.frames[same].id == open_frames[same]) same++;
-  return same;
 }
 
 // Where the header of a chunk differs from what was read before it, the header holds.
@@ -399,91 +324,143 @@ void Sweep::match_open_frames(Thread& thread) {
   thread.is_fresh = false;
 }
 
-// ---- who owns the instant
-
-// All time up to now is to be added up before.
-void Sweep::mark_loop(LoopMark mark) {
-  if (wait_sum_ || adds_idle_) wait_changed();
-  tables_.mark_loop(mark, now_);
-}
-
 void Sweep::set_scope(Thread& thread, Scope scope) {
-  Scope before = thread.scope;
-  if (before == 0) {
+  bool enters_or_leaves = (thread.scope == 0) != (scope == 0);
+  if (thread.scope == 0) {
     bool is_loop = static_cast<Stage>(scope % kStages) == Stage::kTrainingLoop;
     thread.outermost = is_loop ? LoopMark::kTrainingLoop : LoopMark::kOperation;
-    threads_in_operations_ += !thread.was_in_operation;
-    thread.was_in_operation = true;
-    thread.sample_since = now_;
+    busy_.begin_operation(thread);
+    thread.sample_since = time_.now();
   }
-  if ((before == 0) != (scope == 0)) mark_loop(thread.outermost);
-  if (thread.is_main && threads_.size() > 1) {
-    // Threads without an operation of their own have the main thread's.
-    if (options_.by_thread) charge_all();
+  if (enters_or_leaves) time_.mark_loop(thread.outermost);
+  if (!thread.is_main || !owner_.has_several()) {
     thread.scope = scope;
-    note_busy(thread);
-    if ((before == 0) != (scope == 0)) {
-      for (const auto& other : threads_) owner_keys_[other->slot] = owner_key(*other);
-      choose_owner();
-      sort_sharing();
-    }
-    set_cell();
+    thread_changed(thread);
     return;
   }
+  // Threads without an operation of their own have the main thread's.
+  time_.charge_all();
   thread.scope = scope;
+  note_busy(thread);
+  if (enters_or_leaves) owner_.scope_of_main_changed();
+  set_cell();
+}
+
+void Sweep::phase_changed() {
+  if (time_.detail()) time_.detail()->enter_phase(phases_.number(), time_.now());
+  set_cell();
+}
+
+// The name of the boundary; 0: the thread is in none.
+uint32_t Sweep::innermost_boundary(const Thread& thread) {
+  for (size_t i = thread.frames.depth(); i > 0; i--) {
+    uint32_t id = thread.frames[i - 1].id;
+    if (tables_.name(id).kind == NameKind::kBoundary) return id;
+  }
+  return 0;
+}
+
+// To all but those that ask how much of it the thread ran, the gap is a wait.
+void Sweep::begin_gap(Thread& thread) {
+  const BlockedGap& gap = thread.reader->blocked_gap();
+  uint64_t waiting = native_threads_.waiting_ticks(thread, gap);
+  if (waiting == 0 || !thread.takes_part()) return;
+  thread.gap = {gap.start_ticks, gap.ticks, waiting, thread.boundary};
+  uint32_t number = tables_.wait_number(innermost_boundary(thread));
+  time_.count_wait(number);
+  thread.boundary = kWait | uint64_t{number} << kWaitShift;
+  if (thread.gap->runs()) {
+    owner_.begin_gap(thread);
+    time_.sharing_changed();
+  }
   thread_changed(thread);
 }
 
-void Sweep::phases_changed() {
-  if (options_.by_thread) charge_all();
-  phase_ = open_phases_.empty() ? 0 : open_phases_.rbegin()->second.number;
-  evaluated_ = evaluated();
-  evaluated_until_ = now_;
-  tables_.enter_phase(phase_);
-  if (detail_) detail_->enter_phase(phase_, now_);
+void Sweep::end_gap(Thread& thread) {
+  thread.boundary = thread.gap->boundary;
+  thread.gap.reset();
+  owner_.end_gap(thread);
+  time_.sharing_changed();
+  thread_changed(thread);
+}
+
+void Sweep::note(Thread& thread, StreamReader& reader) {
+  constexpr NameKind kOperation = NameKind::kOperation;
+  switch (reader.type()) {
+    case RecordType::kProgress: return note_progress(reader.progress());
+    case RecordType::kTask:
+      if (expect_name(reader, reader.task().operation, kOperation)) reports_.add(reader.task());
+      return;
+    case RecordType::kSample:
+      if (!expect_name(reader, reader.sample().name, kOperation)) return;
+      return reports_.add(reader.sample(), thread, time_.now(), devices_.worked_ticks(time_.now()));
+    case RecordType::kCollective:
+      if (expect_name(reader, reader.collective().name, NameKind::kBoundary)) reports_.add(reader.collective(), reader.ticks());
+      return;
+    case RecordType::kMemory: return reports_.add(reader.memory(), owner_.scope_of(thread), time_.now());
+    default: return;
+  }
+}
+
+// Of an operation, or of a wait; else the record is rejected.
+bool Sweep::expect_name(StreamReader& reader, uint32_t id, NameKind kind) {
+  bool is_operation = kind == NameKind::kOperation;
+  if (names_.knows(id) && tables_.name(id).kind == kind && (is_operation || tables_.name(id).category == kWait)) return true;
+  reader.reject("the name with id " + std::to_string(id) + " is not in the catalog's names of " +
+                (is_operation ? "operations" : "waits"));
+  return false;
+}
+
+void Sweep::note_progress(const Progress& record) {
+  uint64_t now = time_.now();
+  time_.mark_loop(LoopMark::kProgress);
+  reports_.add(record, now, phases_.evaluated(now));
+  if (std::optional<Detail>& detail = time_.detail()) {
+    detail->settle(now);
+    detail->report_progress(now);
+  }
   set_cell();
+}
+
+// ---- the end
+
+void Sweep::end() {
+  devices_.finish();
+  threads_.stop();
+  uint64_t end = file_.header().stop_ticks ? file_.header().stop_ticks : options_.limit_ticks;
+  time_.advance_slowly(end ? end : last_ticks());
+  time_.charge_all();
 }
 
 SweepResult Sweep::result() {
   SweepResult result;
-  result.start_ticks = since_;
-  result.end_ticks = now_;
-  result.last_record_ticks = last_ticks_;
-  result.progress = progress_;
-  for (const auto& [number, stream] : streams_) result.streams.push_back(stream);
-  learn_names();
-  wait_changed();
-  for (const auto& thread : threads_) {
-    if (thread->scope != 0) mark_loop(thread->outermost);
+  uint64_t now = time_.now();
+  result.start_ticks = since_ticks(file_, options_);
+  result.end_ticks = now;
+  result.last_record_ticks = last_ticks();
+  result.streams = threads_.streams();
+  names_.learn();
+  time_.wait_changed();
+  for (const Thread* thread : owner_.threads()) {
+    if (thread->scope != 0) time_.mark_loop(thread->outermost);
   }
-  if (busy_ > 1) beside_ticks_ += now_ - beside_since_;
-  result.beside_ticks = beside_ticks_;
-  result.threads_in_operations = threads_in_operations_;
-  if (since_ == file_.header().start_ticks) {
-    if (uint64_t devices = devices_->seen()) tables_.write_idle(file_.names(), devices, result);
-    result.samples = samples_.rows(file_.names());
-    result.sample_tails = samples_.tails();
-    result.collectives = std::move(collectives_);
-  }
-  result.lines = lines_.rows(file_, tables_);
-  result.torn_stacks = lines_.torn();
-  result.memory = memory_.rows(tables_);
-  result.memory_series = memory_.series();
-  end_all_watched();
-  result.sync_points = native_calls_.sync_points(file_, tables_);
-  result.call_sites = native_calls_.call_sites(file_, tables_);
+  result.beside_ticks = busy_.ticks(now);
+  result.threads_in_operations = busy_.in_operations();
+  uint64_t devices = devices_.timeline().seen();
+  if (!is_window() && devices) tables_.write_idle(file_.names(), devices, result);
+  reports_.write(file_.names(), tables_, is_window(), result);
+  stacks_.write(owner_.threads(), now, result);
   tables_.write(file_.names(), result);
-  result.tasks = tasks_.rows(file_.names());
-  tables_.write_devices(file_, *devices_, result);
-  if (correction_) {
-    for (const auto& thread : threads_) correction_->settle(thread->debt);
-    tables_.write_overhead(file_.names(), *correction_, result);
+  tables_.write_devices(file_, devices_.timeline(), result);
+  if (std::optional<Correction>& correction = time_.correction()) {
+    for (Thread* thread : owner_.threads()) correction->settle(thread->debt);
+    tables_.write_overhead(file_.names(), *correction, result);
   }
-  if (detail_) {
-    detail_->finish(now_);
-    tables_.write_detail(file_.names(), *detail_, result);
-    result.detail->samples = samples_.spans(file_.names());
-    result.detail->frames = lines_.frames(file_, tables_);
+  if (std::optional<Detail>& detail = time_.detail()) {
+    detail->finish(now);
+    tables_.write_detail(file_.names(), *detail, result);
+    result.detail->samples = reports_.samples().spans(file_.names());
+    result.detail->frames = stacks_.lines().frames(file_, tables_);
   }
   return result;
 }

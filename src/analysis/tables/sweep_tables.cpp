@@ -19,8 +19,6 @@ constexpr std::string_view kBlockedInNoBoundary = "(blocked)";
 // The phase in which a policy is tested, which is no part of the training loop.
 constexpr std::string_view kEvaluation = "evaluation";
 
-constexpr auto kWaiting = static_cast<uint8_t>(Category::kWait);
-
 // Locks, conditions and queues between threads, and their end.
 bool waits_for_thread(const std::string& wait) {
   return wait.rfind("_thread.", 0) == 0 || wait.rfind("_queue.", 0) == 0;
@@ -30,7 +28,7 @@ Resource resource_of(size_t cell) {
   auto category = static_cast<uint8_t>(cell % kCategories);
   if (cell >= kDeviceCommunicates) return is_blocked(category) ? Resource::kCommunication : Resource::kCpuAndCommunication;
   if (cell >= kDeviceComputes) return is_blocked(category) ? Resource::kGpu : Resource::kBoth;
-  return category == kWaiting ? Resource::kIdle : Resource::kCpu;
+  return category == kWait ? Resource::kIdle : Resource::kCpu;
 }
 
 }  // namespace
@@ -56,9 +54,9 @@ void SweepTables::learn_names(const std::vector<Name>& names) {
     state.kind = name.kind;
     state.category = static_cast<uint8_t>(name.category);
     if (name.kind == NameKind::kBoundary) {
-      if (state.category != kWaiting && !has_detail_) continue;
+      if (state.category != kWait && !has_detail_) continue;
       state.number = static_cast<uint32_t>(waits_.size());
-      waits_.push_back({static_cast<uint32_t>(id), 0, nullptr, name.category == Category::kWait && waits_for_thread(name.text)});
+      waits_.push_back({static_cast<uint32_t>(id), 0, nullptr, state.category == kWait && waits_for_thread(name.text)});
       continue;
     }
     state.number = number_of(name.kind, name.text);
@@ -292,9 +290,8 @@ void SweepTables::write_counts(const std::vector<Name>& names, SweepResult& resu
     if (state.kind == NameKind::kBoundary) {
       result.events[category_label(static_cast<Category>(state.category))] += state.count;
       if (state.count) result.crossings[std::string(function_of(names[id]))] += state.count;
-      bool waits = state.category == static_cast<uint8_t>(Category::kCudaWait);
-      bool is_cuda = waits || state.category == static_cast<uint8_t>(Category::kCuda);
-      if (is_cuda && state.count) result.cuda_calls.push_back({names[id].text, waits, state.count});
+      bool waits = state.category == kCudaWait;
+      if ((waits || state.category == kCuda) && state.count) result.cuda_calls.push_back({names[id].text, waits, state.count});
     } else if (state.kind != NameKind{}) {
       result.events[state.kind == NameKind::kOperation ? "operation" : "phase"] += state.count;
     }

@@ -86,6 +86,7 @@ class SweepTables {
   void learn_names(const std::vector<Name>& names);
   bool knows_name(uint64_t id) const { return id < names_.size() && names_[id].kind != NameKind{}; }
   NameState& name(uint32_t id) { return names_[id]; }
+  const NameState& name(uint32_t id) const { return names_[id]; }
 
   // The scope of an operation that begins where `outer` is open.
   static Scope inner_scope(Scope outer, const NameState& operation);

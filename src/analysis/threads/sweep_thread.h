@@ -7,6 +7,7 @@
 
 #include "breakdown_cells.h"
 #include "correction.h"
+#include "detail.h"
 #include "native_call_table.h"
 #include "sweep_tables.h"
 #include "trace_reader.h"
@@ -18,6 +19,12 @@ struct Frame {
   uint32_t id;
   uint32_t began;  // the lower half of the tick
 };
+
+constexpr uint64_t kNever = ~uint64_t{0};  // later than any record
+
+// A boundary's category and, above it, the number of a wait; with detail that of any boundary.
+constexpr unsigned kWaitShift = FunctionPlace::kFunctionShift;
+constexpr uint64_t kFirstWait = 1 << kWaitShift;
 
 // An open boundary whose end matters: a CUDA call that waits for a device, or a native call in which a stack was seen.
 constexpr size_t kNoFrame = ~size_t{0};
@@ -84,6 +91,8 @@ struct Thread {
 
   bool takes_part() const { return is_main || boundaries > 0 || scope != 0; }
   uint8_t category() const { return static_cast<uint8_t>(boundary); }
+  // In a gap the one in which it ran.
+  uint8_t running_category() const { return gap ? gap->category() : category(); }
   // The boundary in which it ran or waited with this category.
   uint64_t boundary_of(uint8_t category) const { return gap && category != this->category() ? gap->boundary : boundary; }
 
@@ -98,9 +107,9 @@ struct Thread {
   // In an operation of its own, and not waiting for another thread; known while there are several.
   bool is_busy = false;
   bool was_in_operation = false;
-  uint64_t sample_since = ~uint64_t{0};  // when its sample was begun, where it makes any; all ones: not known
+  uint64_t sample_since = kNever;  // when its sample was begun, where it makes any; kNever: not known
   LoopMark outermost = LoopMark::kOperation;  // which its outermost operation is, while it is in one
-  size_t slot = 0;                            // its place in threads_, next_ticks_ and owner_keys_
+  size_t slot = 0;                            // its place among the threads, by stream
   uint64_t events = 0;
   FrameStack frames;
   std::vector<WatchedCall> watched;  // outermost first

@@ -1,0 +1,51 @@
+// Hands each report to its table.
+#include "reports.h"
+
+#include <utility>
+
+namespace rlscope {
+
+void Reports::add(const Progress& record, uint64_t now, uint64_t evaluated) {
+  samples_.report_progress();
+  memory_.report_progress();
+  if (!progress_) {
+    progress_.emplace();
+    progress_->first_ticks = now;
+    progress_->first_timesteps = record.timesteps;
+    evaluated_at_first_ = evaluated;
+  }
+  progress_->iterations += !record.is_baseline;
+  progress_->last_ticks = now;
+  progress_->last_timesteps = record.timesteps;
+  progress_->evaluation_ticks = evaluated - evaluated_at_first_;
+  if (record.total_timesteps) progress_->total_timesteps = record.total_timesteps;
+  if (record.is_baseline && !progress_->baseline_timesteps) progress_->baseline_timesteps = record.timesteps;
+}
+
+// Of a thread that makes samples, one begins with its outermost operation, or where the sample before it was complete.
+void Reports::add(SampleEnd sample, Thread& thread, uint64_t now, uint64_t worked_ticks) {
+  if (!sample.is_of_task) {
+    sample.elapsed_ticks = thread.sample_since == kNever ? 0 : now - thread.sample_since;
+    thread.sample_since = thread.scope ? now : kNever;
+  }
+  samples_.add(sample, now, worked_ticks);
+}
+
+void Reports::forget() {
+  progress_.reset();
+  tasks_ = {};
+  memory_ = {};
+}
+
+void Reports::write(const std::vector<Name>& names, const SweepTables& tables, bool is_window, SweepResult& result) {
+  result.progress = progress_;
+  result.tasks = tasks_.rows(names);
+  result.memory = memory_.rows(tables);
+  result.memory_series = memory_.series();
+  if (is_window) return;
+  result.samples = samples_.rows(names);
+  result.sample_tails = samples_.tails();
+  result.collectives = std::move(collectives_);
+}
+
+}  // namespace rlscope

@@ -1,0 +1,48 @@
+// What records report: progress, tasks, samples, calls of communicators, memory.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "collective_table.h"
+#include "memory_table.h"
+#include "record_batch.h"
+#include "sample_table.h"
+#include "sweep_result.h"
+#include "sweep_tables.h"
+#include "sweep_thread.h"
+#include "task_table.h"
+
+namespace rlscope {
+
+class Reports {
+ public:
+  // With detail, the samples that took longest are kept by themselves.
+  explicit Reports(bool has_detail) {
+    if (has_detail) samples_.keep(kMostSamples);
+  }
+
+  // `evaluated`: for how many ticks the process was in the phase `evaluation`.
+  void add(const Progress& progress, uint64_t now, uint64_t evaluated);
+  void add(const TaskEnd& task) { tasks_.add(task); }
+  // `worked_ticks`: for how many a device worked.
+  void add(SampleEnd sample, Thread& thread, uint64_t now, uint64_t worked_ticks);
+  void add(const CollectiveEnd& collective, uint64_t now) { collectives_.add(collective, now); }
+  void add(const MemorySample& sample, Scope scope, uint64_t now) { memory_.add(sample, scope, now); }
+
+  // What a window does not have.
+  void forget();
+  // While the tables have their rows. Those of a window have no samples and calls of communicators.
+  void write(const std::vector<Name>& names, const SweepTables& tables, bool is_window, SweepResult& result);
+  const SampleTable& samples() const { return samples_; }
+
+ private:
+  std::optional<ProgressSummary> progress_;
+  uint64_t evaluated_at_first_ = 0;  // report of progress
+  TaskTable tasks_;
+  SampleTable samples_;
+  CollectiveTable collectives_;
+  MemoryTable memory_;
+};
+
+}  // namespace rlscope

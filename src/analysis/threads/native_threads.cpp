@@ -1,0 +1,41 @@
+// Finds native threads by the first frame that they open.
+#include "native_threads.h"
+
+#include <algorithm>
+
+namespace rlscope {
+namespace {
+
+constexpr size_t kWindowOfFirstFrame = 8 << 10;
+
+}  // namespace
+
+// The first frame that a thread opens shows whether native code has called it; the chunks that are left out begin with it.
+void NativeThreads::meet(TraceFile& file, const StreamIndex& stream, const SweepTables& tables) {
+  StreamReader reader(file, stream, kWindowOfFirstFrame);
+  while (reader.next() && reader.ticks() <= stream.first_ticks) {
+    uint64_t id = 0;
+    if (reader.is_begin()) id = reader.id();
+    if (reader.type() == RecordType::kChunkStart && !reader.chunk_start().open_frames.empty()) id = reader.chunk_start().open_frames[0];
+    if (id == 0) continue;
+    if (!tables.knows_name(id)) return;
+    if (is_called_by_native_code(tables.name(static_cast<uint32_t>(id)))) {
+      first_call_ = std::min(first_call_, std::pair(reader.ticks(), stream.stream));
+    } else {
+      python_streams_.insert(stream.stream);
+    }
+    return;
+  }
+}
+
+// A backend or a simulator may compute in other threads while the one that called it is blocked. What threads did that have
+// no stream is known; what those did between their records that have one and run no Python is not.
+uint64_t NativeThreads::waiting_ticks(const Thread& thread, const BlockedGap& gap) const {
+  uint8_t category = thread.category();
+  if (category == kPython) return gap.blocked_ticks;
+  bool may_be_helped = category == kSimulator || category == kBackend;
+  bool have_called = have_called_ || std::pair(gap.start_ticks, thread.stream) > first_call_;
+  return may_be_helped && !have_called ? gap.blocked_ticks - gap.helped_ticks : 0;
+}
+
+}  // namespace rlscope
