@@ -75,6 +75,10 @@ def test_document(analysis: Analysis) -> None:
             {"process": "trainer", "stage": "inference", "operation": "inference", "from": "python", "to": "backend",
              "count": 1, "per_iteration": 0.5, "per_timestep": 0.01},
         ],
+        "crossings": [
+            {"process": "trainer", "boundary": "queue.get", "count": 1},
+            {"process": "trainer", "boundary": "torch.linear", "count": 1},
+        ],
         "machines": [
             {"machine": DEFAULT_BOOT_ID.hex()[:8], "boot_id": DEFAULT_BOOT_ID.hex(), "processes": 3,
              "placed": "reference", "ahead_s": 0.0, "error_s": 0.0, "drift_ppm": 0.0, "unanswered": 0},

@@ -454,7 +454,7 @@ def test_lines_have_the_colour_of_their_implementation_and_limits_are_named() ->
     assert drawn is not None
     (axes,) = drawn[0].axes
     legend = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert legend[0] == "Gymnasium: 2e+02"
+    assert legend[0] == "Gymnasium: 200"
     assert len(legend) == drawn[1]["series"].nunique()
     notes = [text.get_text() for text in axes.texts]
     assert notes == [

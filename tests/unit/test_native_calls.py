@@ -69,13 +69,15 @@ def test_analyze_shows_points_with_their_lines(tmp_path: Path) -> None:
     shown = analyzed(WAITS + STACKS, tmp_path)
     assert "Where the CPU waited for the GPU" in shown
     (line,) = (line for line in shown.splitlines() if "torch.item" in line)
-    assert line.split() == ["backpropagation", "torch.item", "10", "1.000", "6e-07", "rl/train.py:7", "8", "of", "10"]
+    cells = line.split()  # a long name may be cut where the columns are wide
+    assert cells[1:4] + cells[5:] == ["torch.item", "10", "1", "rl/train.py:7", "8", "of", "10"]
+    assert float(cells[4]) == 6e-7
 
 
 def test_analyze_by_line_shows_sites(tmp_path: Path) -> None:
     shown = analyzed(WAITS + STACKS, tmp_path, "--by", "line")
     (line,) = (line for line in shown.splitlines() if "train.py:7" in line and "torch.item" in line)
-    assert line.split()[-3:] == ["8", "80.0", "80.0"]
+    assert line.split()[-3:] == ["8", "80", "80"]
 
 
 def test_launches_have_means_and_what_a_graph_saves(tmp_path: Path) -> None:
