@@ -131,6 +131,8 @@ def perfetto_slices(
     recover: bool = False,
 ) -> SliceTracks: ...
 
-# How many bytes of trace files this program has read so far, in all threads: it grows while a file is swept.
+# The CRC-32C of what came before, of which it was `crc`, and `data`.
 def crc32c(data: bytes | bytearray | memoryview, crc: int = 0, /) -> int: ...
+
+# How many bytes of trace files this program has read so far, in all threads: it grows while a file is swept.
 def bytes_read() -> int: ...

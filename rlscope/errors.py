@@ -37,3 +37,9 @@ class IncompleteTraceError(TraceError):
 
 class RecordingError(RLScopeError):
     """Recording could not be started."""
+
+
+def reason_of(error: BaseException) -> str:
+    """Return why something failed, as the system says it if it was that: "No space left on device"."""
+    reason = error.strerror if isinstance(error, OSError) else None
+    return reason or str(error) or type(error).__name__

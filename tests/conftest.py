@@ -52,8 +52,8 @@ def no_calibration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def interruptible() -> None:
-    """A shell that starts tests in the background has them ignore these signals, and so would all that they start."""
-    for number in (signal.SIGINT, signal.SIGQUIT):
+    """A shell that starts tests in the background, or nohup, has them ignore these, and so would what they start."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
 

@@ -21,7 +21,7 @@ from rlscope.calibration.calibration import to_record_with
 from rlscope.cli.given.operations import named_operations
 from rlscope.cli.given.windows import check_windows, keeper_of, parse_on_slow
 from rlscope.cli.options import NamedPath, complete_files
-from rlscope.errors import UsageError
+from rlscope.errors import UsageError, reason_of
 from rlscope.monitor.counter_process import counted, list_counters
 from rlscope.record.config import LAYERS, TRACE_VARIABLE, RecordConfig
 from rlscope.record.run.trace_directory import (
@@ -376,8 +376,7 @@ def _saying(what: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        reason = error.strerror if isinstance(error, OSError) else None
-        _say(f"{what}: {reason or str(error) or type(error).__name__}")
+        _say(f"{what}: {reason_of(error)}")
 
 
 @contextlib.contextmanager

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
+from rlscope.errors import reason_of
+
 #: What hangs, as a driver may, must not keep the command's status from its caller.
 PATIENCE_S = 1.0
 
@@ -33,7 +35,7 @@ def _work(worker: Worker) -> None:
     try:
         worker.run()
     except Exception as error:
-        worker.error = str(error) or type(error).__name__
+        worker.error = reason_of(error)
 
 
 @contextmanager

@@ -156,8 +156,7 @@ class DeathWatch:
         """Note that the process of a file has ended just now, unless the file says so itself."""
         now_ns = time.monotonic_ns()
         with suppress(OSError, RLScopeError):
-            header = read_header(path)
-            if header is not None and not header.stop_ticks:
+            if _is_unfinished(path):
                 self._deaths_ns[path.parent][path.name] = _replaced_ns(path) or now_ns
                 write_deaths(path.parent, self._deaths_ns[path.parent])
 

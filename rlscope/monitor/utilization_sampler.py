@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rlscope.errors import reason_of
 from rlscope.monitor.beside import beside
 from rlscope.trace.utilization_file import HEADER, PROCESSES, UTILIZATION_NAME
 
@@ -195,7 +196,7 @@ class UtilizationSampler:
             if self._file.error is not None:
                 raise self._file.error
         except (OSError, ImportError, MemoryError) as error:  # what samples is loaded here
-            self.error = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            self.error = reason_of(error)
         finally:
             self._file.close()
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from rlscope.errors import TraceFormatError
-from rlscope.trace.files import MOST_JSON_BYTES, read_regular
 from rlscope.trace.manifest import write_in_one_step
-from rlscope.trace.sealed import seal, unsealed
+from rlscope.trace.sealed import read_sealed, seal
 
 DEATHS_NAME = "deaths.json"
 
@@ -34,13 +32,10 @@ def read_deaths(directory: Path) -> dict[str, int]:
         OSError: it cannot be read.
     """
     path = directory / DEATHS_NAME
-    try:
-        found = json.loads(read_regular(path, MOST_JSON_BYTES))
-    except FileNotFoundError:
+    found = read_sealed(path)
+    if found is None:
         return {}
-    except (ValueError, RecursionError) as error:
-        raise TraceFormatError(f"{path} is not JSON: {error}; delete it and analyze again") from error
-    deaths = unsealed(found, path).get("deaths") if isinstance(found, dict) else None
+    deaths = found.get("deaths")
     if not isinstance(deaths, dict) or not all(type(time_ns) is int for time_ns in deaths.values()):
         raise TraceFormatError(f"{path} does not say when processes ended; delete it and analyze again")
     return deaths

@@ -1,16 +1,15 @@
 """This file reads and writes `manifest.json`, which says what run a trace is of, and what was not recorded."""
 
 import errno
-import json
 import os
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from rlscope.errors import TraceError, TraceFormatError
-from rlscope.trace.files import MOST_JSON_BYTES, open_regular, read_regular
-from rlscope.trace.sealed import seal, unsealed
+from rlscope.errors import TraceError
+from rlscope.trace.files import open_regular
+from rlscope.trace.sealed import read_sealed, seal
 
 MANIFEST_NAME = "manifest.json"
 #: One line per process of the run that has no file: its id and why.
@@ -36,22 +35,10 @@ def read_manifest(directory: str | os.PathLike[str]) -> dict[str, Any]:
         TraceError: the file may not be read.
         TraceFormatError: the file is not a JSON object, not as it was written, or no regular file.
     """
-    path = Path(directory, MANIFEST_NAME)
     try:
-        text = read_regular(path, MOST_JSON_BYTES).decode()
-    except FileNotFoundError:
-        return {}
+        return read_sealed(Path(directory, MANIFEST_NAME)) or {}
     except OSError as error:
         raise TraceError(f"the manifest could not be read: {error}; make it readable") from error
-    except UnicodeDecodeError as error:
-        raise TraceFormatError(f"{path} is not UTF-8 at byte {error.start}; delete it and analyze again") from error
-    try:
-        manifest = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise TraceFormatError(f"{path} is not JSON: {error}; delete it and analyze again") from error
-    if not isinstance(manifest, dict):
-        raise TraceFormatError(f"{path} holds no JSON object; delete it and analyze again")
-    return unsealed(manifest, path)
 
 
 def write_manifest(directory: str | os.PathLike[str], manifest: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rlscope.errors import TraceFormatError
-from rlscope.trace.files import open_regular
+from rlscope.trace.files import MOST_JSON_BYTES, open_regular, read_regular
 
 _KEY = "crc32"
 _BLOCK_BYTES = 1 << 20
@@ -38,6 +38,28 @@ def unsealed(content: dict[str, Any], path: str | os.PathLike[str]) -> dict[str,
 
 def _crc32_of(content: dict[str, Any]) -> int:
     return zlib.crc32(json.dumps(content, indent=2).encode())
+
+
+def read_sealed(path: Path) -> dict[str, Any] | None:
+    """Return the object that a file holds, as `seal` wrote it; None where there is no file.
+
+    Raises:
+        TraceFormatError: it is no JSON object, not what was written, or no regular file.
+        OSError: it cannot be read.
+    """
+    try:
+        text = read_regular(path, MOST_JSON_BYTES).decode()
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as error:
+        raise TraceFormatError(f"{path} is not UTF-8 at byte {error.start}; delete it and analyze again") from error
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise TraceFormatError(f"{path} is not JSON: {error}; delete it and analyze again") from error
+    if not isinstance(content, dict):
+        raise TraceFormatError(f"{path} holds no JSON object; delete it and analyze again")
+    return unsealed(content, path)
 
 
 def crc32_of_file(path: Path) -> int:

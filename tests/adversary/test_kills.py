@@ -64,7 +64,7 @@ VERBS = {
 def test_a_reader(verb: str, trace: Path, tmp_path: Path) -> None:
     """The trace is as before, and what it writes is there whole or not at all."""
     words, name = VERBS[verb]
-    command = [*RLSCOPE, verb, trace, *words]
+    command: list[str | Path] = [*RLSCOPE, verb, trace, *words]
     before = {path.name: path.read_bytes() for path in trace.iterdir()}
     began_s = time.monotonic()
     subprocess.run(command, cwd=tmp_path, env=environment(), check=True, capture_output=True)

@@ -1,11 +1,13 @@
 """This file reads the iterations of a run that `rlscope record --every` has recorded, one in each window."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from rlscope.analysis.sweep import ProcessSweep, TraceSweep, sweep_trace
+from rlscope.analysis.sweep import ProcessSweep, sweep_trace
 from rlscope.analysis.tables.calls import detail_of
 from rlscope.compare.recorded import iterating, iterations_in
 from rlscope.compare.sampled.whole_run import Part, WholeRun, as_series, whole_run
@@ -14,6 +16,8 @@ from rlscope.trace.files import PROCESS_FILE_SUFFIX
 from rlscope.trace.manifest import read_manifest, read_unrecorded
 from rlscope.trace.reader import Trace, open_trace, troubles_of
 from rlscope.trace.windows import windows_in
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -65,18 +69,38 @@ def open_sample(run: Path, recover: bool) -> Sample:
             sample.why += [f"{name}: {reason}" for reason in read_unrecorded(run / name)]
             continue
         try:
-            sample.traces.append(open_trace(run / name))
+            trace = _found(sample, name, recover, partial(open_trace, run / name))
         except TraceFormatError:
-            if not recover:
-                raise
-            sample.damaged.append(name)
-            try:
-                sample.traces.append(open_trace(run / name, recover))
-            except TraceError as error:
-                sample.why.append(f"{name}: {error}")
+            raise
         except TraceError as error:
             sample.why.append(f"{name}: {error}")
+            trace = None
+        if trace is not None:
+            sample.traces.append(trace)
     return sample
+
+
+def _found(sample: Sample, name: str, recover: bool, find: Callable[[bool], T]) -> T | None:
+    """Find something in a window; one that is damaged is noted, and None if nothing of it can be used.
+
+    Args:
+        sample: The window is one of.
+        name: Of the window.
+        recover: Leave out what is damaged rather than raise.
+        find: Finds it, stepping over damage or not.
+    """
+    try:
+        return find(False)
+    except TraceFormatError:
+        if not recover:
+            raise
+    if name not in sample.damaged:
+        sample.damaged.append(name)
+    try:
+        return find(True)
+    except TraceError as error:
+        sample.why.append(f"{name}: {error}")
+        return None
 
 
 def estimated_run(sample: Sample, recover: bool) -> WholeRun:
@@ -89,7 +113,7 @@ def estimated_run(sample: Sample, recover: bool) -> WholeRun:
     iterations = []
     numbers = []
     for trace in sample.traces:
-        swept = _swept(sample, trace, recover)
+        swept = _found(sample, trace.directory.name, recover, partial(sweep_trace, trace, bins=0))
         if swept is None:
             continue
         sample.why += [f"{trace.directory.name}: {reason}" for reason in swept.why]
@@ -108,22 +132,6 @@ def estimated_run(sample: Sample, recover: bool) -> WholeRun:
     count = max(*numbers, len(iterations), _iterations_reported(sample.manifest))
     found = whole_run(as_series(iterations), count)
     return replace(found, windows=sample.windows, damaged=tuple(damaged), why=tuple(sample.why))
-
-
-def _swept(sample: Sample, trace: Trace, recover: bool) -> TraceSweep | None:
-    """Sweep a window; one that is damaged is noted, and None if nothing of it can be used."""
-    try:
-        return sweep_trace(trace, bins=0)
-    except TraceFormatError:
-        if not recover:
-            raise
-        if trace.directory.name not in sample.damaged:
-            sample.damaged.append(trace.directory.name)
-        try:
-            return sweep_trace(trace, recover, bins=0)
-        except TraceError as error:
-            sample.why.append(f"{trace.directory.name}: {error}")
-            return None
 
 
 def _iterations_of(process: ProcessSweep) -> list[Counter[Part]]:

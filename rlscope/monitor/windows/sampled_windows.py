@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable
 from typing import TypedDict
 
-from rlscope.errors import RLScopeError
+from rlscope.errors import RLScopeError, reason_of
 from rlscope.monitor.windows.run_windows import Windows, is_begun
-from rlscope.monitor.windows.troubles import reason_of
+from rlscope.monitor.windows.troubles import cause_of
 from rlscope.monitor.windows.window_keeper import LONGEST_S, WindowKeeper
 from rlscope.record.run.trace_directory import note_in_manifest
 
@@ -58,7 +58,7 @@ class SampledWindows(WindowKeeper):
                 if (window := self.windows.make_ready(LONGEST_S)) is not None:
                     self._made.append(window)
             except (OSError, RLScopeError) as refused:
-                self._note_gap(reason_of(refused))
+                self._note_gap(reason_of(cause_of(refused)))
                 raise
         if left or now_s - self._noted_s >= NOTED_AFTER_S:
             self._note(now_s)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from rlscope.errors import reason_of
 from rlscope.trace.manifest import write_in_one_step
 from rlscope.trace.windows import TROUBLE_NAME
 
@@ -43,7 +44,8 @@ class Troubles:
 
     def note(self, what: str, error: Exception, where: Path | None = None) -> None:
         """Note a trouble of this look."""
-        cause, reason = cause_of(error), reason_of(error)
+        cause = cause_of(error)
+        reason = reason_of(cause)
         kind = reason if isinstance(cause, OSError) else type(cause).__name__
         sentence = f"{(where or self._run).name} {what}: {reason}"
         self._found.setdefault((what, kind), []).append(" ".join(sentence.split()))
@@ -70,9 +72,3 @@ class Troubles:
 def cause_of(error: Exception) -> BaseException:
     """Return the error of the system by which another one came about, else that itself."""
     return error.__cause__ if isinstance(error.__cause__, OSError) else error
-
-
-def reason_of(error: Exception) -> str:
-    """Return why, such as "No space left on device"."""
-    cause = cause_of(error)
-    return (cause.strerror if isinstance(cause, OSError) else None) or str(cause) or type(cause).__name__

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rlscope import _native
-from rlscope.errors import RecordingError, TraceFormatError
+from rlscope.errors import RecordingError, TraceFormatError, reason_of
 from rlscope.trace.files import open_regular
 from rlscope.trace.windows import REQUESTS_NAME
 
@@ -85,8 +85,7 @@ def follow_requests(run: str, function: Callable[[], object]) -> RequestsPage:
     except ValueError:
         raise RecordingError(f"{path} was changed, so what to record is not known") from None
     except (OSError, TraceFormatError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
         raise RecordingError(
-            f"what to record is not known: {path} names a page that cannot be opened ({reason}); `rlscope record` has "
-            "ended, or this process cannot see it in /proc"
+            f"what to record is not known: {path} names a page that cannot be opened ({reason_of(error)}); "
+            "`rlscope record` has ended, or this process cannot see it in /proc"
         ) from error
