@@ -4,6 +4,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .ONESHELL:
+# Tests start thousands of Pythons, each of which would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 BUDGET ?= quick
 RUNS ?= 1000000

@@ -19,6 +19,7 @@ def make_artifacts(matrices: list[Matrix], output: Path) -> "subprocess.Popen[st
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_pages_are_there_from_the_beginning_and_a_second_call_goes_on(tmp_path: Path) -> None:
     studies = [
         Matrix(tmp_path, {"one": "loop.run('one', SECONDS)", "two": "loop.run('two', SECONDS)"}, 2, name)

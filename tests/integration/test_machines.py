@@ -104,7 +104,7 @@ def test_asking_leaves_no_calls_in_the_trace(swept: TraceSweep) -> None:
 def test_what_is_said(trace: Path) -> None:
     shown = rlscope("inspect", trace).stdout
     assert "the clock of machine far was not measured (processes: 1, 1 asked for the time and had no answer)" in shown
-    assert "machine near: its clock is 300.000" in shown or "machine near: its clock is 299.999" in shown
+    assert "machine near: its clock is 300 s ahead of" in shown
 
 
 def test_answering_changes_no_signal_and_leaves_no_port(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ def shorten(path: Path, is_kept: Callable[[str], object]) -> None:
     path.write_text(first + "".join(filter(is_kept, entries)))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_updates_that_are_done_twice_break_a_claim(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "experiments", tmp_path / "experiments", ignore=shutil.ignore_patterns("__pycache__"))

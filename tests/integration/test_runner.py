@@ -101,6 +101,7 @@ def test_two_nodes_share_a_sweep_and_a_lost_one_costs_only_what_ran_there(tmp_pa
     assert not list(matrix.output.glob("runs/E/*/.*"))
 
 
+@pytest.mark.slow
 def test_an_interrupted_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     matrix = Matrix(tmp_path, {"one": "loop.run('one', SECONDS)", "two": "loop.run('two', SECONDS)"}, repetitions=2)
     sweep = matrix.sweep("ray")

@@ -458,13 +458,13 @@ def test_lines_have_the_colour_of_their_implementation_and_limits_are_named() ->
     assert len(legend) == drawn[1]["series"].nunique()
     notes = [text.get_text() for text in axes.texts]
     assert notes == [
-        "limit, float32 arithmetic: 7.5e+09",
-        "limit, tanh.approx.f32: 3.3e+10",
-        "limit, matrix units' arithmetic: 8.8e+10",
+        "limit, float32 arithmetic: 7.48 G",
+        "limit, tanh.approx.f32: 32.6 G",
+        "limit, matrix units' arithmetic: 88.2 G",
     ]
     named = {line.get_label(): line.get_color() for line in axes.lines}
-    assert named["XLA, K = 1000: 6.4e+06"] == pytest.approx((31 / 255, 119 / 255, 180 / 255))
-    assert named["XLA, K = 1: 1.7e+06"] > named["XLA, K = 1000: 6.4e+06"]  # lighter
+    assert named["XLA, K = 1000: 6.4 M"] == pytest.approx((31 / 255, 119 / 255, 180 / 255))
+    assert named["XLA, K = 1: 1.7 M"] > named["XLA, K = 1000: 6.4 M"]  # lighter
     on_another = figures.data_collection(replace(results(collected()), machine={"gpus": ["another"], "cores": 2}))
     assert on_another is not None
     assert not on_another[0].axes[0].texts

@@ -197,7 +197,7 @@ def test_overhead_stands_on_the_corrected_time_beside_the_unrecorded_one() -> No
     assert [piece.get_height() for piece in ppo] == [101, 0.5, 2, 1.5, 100]
     assert [piece.get_y() for piece in ppo] == [0, 101, 101.5, 103.5, 0]
     assert [text.get_text() for text in algorithms.texts] == ["+1 %", "-0.5 %"]
-    assert [text.get_text() for text in simulators.texts] == ["+0.0%"]
+    assert [text.get_text() for text in simulators.texts] == ["0 %"]
     assert [piece.get_height() for piece in bars_of(overhead)[:4]] == [0.5, 2, 1.5, 5]
     assert [label.get_text() for label in overhead.get_xticklabels()] == ["PPO", "SAC, off-policy"]
     assert overhead.get_xlabel() == "RL algorithm"
