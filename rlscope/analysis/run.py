@@ -64,6 +64,14 @@ class Run:
         return shared_devices(self.clocks, self.recover)
 
     @cached_property
+    def has_communication(self) -> bool:
+        """Return whether communicators were called, or devices communicated."""
+        found = [process.found for process in self.swept.processes]
+        return any(each.collectives.name_ids for each in found) or any(
+            device.communication_ticks for each in found for device in each.devices
+        )
+
+    @cached_property
     def communicator_calls(self) -> list[Collective]:
         """Return the calls of communicators, matched over ranks."""
         return collectives_of(self.swept)
@@ -110,8 +118,10 @@ class Run:
         Args:
             waits: What processes waited in.
         """
-        waits = list(waits)
         boots = {process.name: process.file.header.boot_id for process in self.swept.processes}
+        if not self.has_communication:
+            return Rows(DependencyRow, dependency_rows(waits, boots))
+        waits = list(waits)
         by_channel = dependency_rows((row for row in waits if not is_communication(row)), boots)
         by_communicator = rank_dependencies((row for row in waits if is_communication(row)), self.communicator_calls)
         return Rows(DependencyRow, [*by_channel, *by_communicator])

@@ -89,7 +89,7 @@ class RunTables:
     run: Run
 
     def __init__(self, run: Run) -> None:
-        """Find all tables and facts.
+        """Find all tables and facts, for a trace may be gone when a reader asks: the window of a running job.
 
         Args:
             run: A swept trace.
@@ -208,6 +208,7 @@ class RunTables:
     gpu = _Table(
         GpuRow,
         lambda run, found: gpu_rows(run.devices, run.busy_parts, run.reported_shares),
+        needs="devices",
         per="device",
         values="seconds in which it worked for any process, in which it communicated, and in which it did nothing "
         "else; sum of the kernels' durations, utilization as the driver reported it",
@@ -216,6 +217,7 @@ class RunTables:
     gpu_operations = _Table(
         GpuOperationRow,
         lambda run, found: gpu_operation_rows(run.devices),
+        needs="devices",
         per="process, device, operation",
         values="seconds in which the device worked, and in which it only communicated; kernels",
         title="Device time by operation",
@@ -224,6 +226,7 @@ class RunTables:
     device_work = _Table(
         DeviceWorkRow,
         lambda run, found: device_work_rows(run.devices),
+        needs="devices",
         per="process, device, stage, operation, name",
         values="count, sum of durations, bytes moved",
         title="Kernels and copies",
@@ -233,12 +236,14 @@ class RunTables:
     device_shares = _Table(
         DeviceShareRow,
         lambda run, found: run.shared.shares,
+        needs="devices",
         per='device that several processes used, process (`""`: all)',
         values="seconds in which it worked for this process alone, and for it and others at once",
     )
     device_switches = _Table(
         DeviceSwitchRow,
         lambda run, found: run.shared.switches,
+        needs="devices",
         per="device that several processes used, process before, process after",
         values="count, seconds in which the device did nothing between the work of both, the longest",
     )
@@ -247,6 +252,7 @@ class RunTables:
         lambda run, found: device_idle_rows(
             run.clocks, found.dependencies, found.loops.evaluation_s.keys(), run.recover
         ),
+        needs="devices",
         per="device, process that speaks for it, cause, stage, operation",
         values="seconds in the training loop in which it worked for no process",
         title="Why devices did nothing",
@@ -255,6 +261,7 @@ class RunTables:
     launches = _Table(
         LaunchRow,
         lambda run, found: launch_rows(run.devices, found.device_idle),
+        needs="devices",
         per="process, device, stage, operation of the training loop that launched 100 kernels or more",
         values="launches; means of a kernel and of the device's idle time for each, while the process was in Python, "
         "the backend or CUDA there; `graph_saves_s`, the most that one CUDA graph saves: all of that idle "
@@ -313,6 +320,7 @@ class RunTables:
     collectives = _Table(
         CollectiveRow,
         lambda run, found: collective_rows(run.communicator_calls),
+        needs="has_communication",
         per="rank, communicator, kind of call",
         values="count, matched, bytes; seconds late, hidden, waited for the last rank, of transfer: "
         "[several-gpus.md](several-gpus.md)",
@@ -322,6 +330,7 @@ class RunTables:
     ranks = _Table(
         RankRow,
         lambda run, found: rank_rows(found.processes, found.waits, found.collectives),
+        needs="has_communication",
         per="rank",
         values="wall time, of it computing, waiting for the last rank, other communication, other waiting",
     )
@@ -334,12 +343,14 @@ class RunTables:
             found.breakdown,
             found.waits,
         ),
+        needs="has_communication",
         per="rank that was the last in a call",
         values="how long it kept the others, whether it stands out, and what it did more than they",
     )
     collective_kernels = _Table(
         CollectiveRow,
         lambda run, found: collective_rows(run.communicator_kernels),
+        needs="has_communication",
         per="rank, communicator, kind of NCCL's kernels",
         values="as in `collectives`, of devices",
         title="Kernels of communicators",
@@ -348,12 +359,14 @@ class RunTables:
     device_ranks = _Table(
         DeviceRankRow,
         lambda run, found: device_rank_rows(run.devices, run.communicator_kernels, found.processes),
+        needs="devices",
         per="rank, device",
         values="wall time, of it computing, exposed waiting for the last rank, other exposed communication, idle",
     )
     device_timeline = _Table(
         DeviceTimelineRow,
         lambda run, found: device_timeline_rows(run.swept, run.devices, run.busy_parts, run.utilization),
+        needs="devices",
         per="device, part of the run (200)",
         values="share in which it worked for any process, and in which it only communicated; utilization as the "
         "driver reported it",
