@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import analyze as analyze_trace
-from rlscope.calibration.choice import AUTO, chosen
+from rlscope.calibration.calibration import AUTO, chosen
 from rlscope.errors import UsageError
 from rlscope.record import recorder
 from rlscope.record.profile import profile

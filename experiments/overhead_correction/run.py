@@ -44,7 +44,7 @@ from experiments.verdicts.run_pages import add_runs
 from experiments.verdicts.statistics import EVENTS, Estimate
 from experiments.verdicts.study_page import ShownFigure, StudyPage
 from rlscope.analysis.correction.corrected import Correction
-from rlscope.calibration.choice import AUTO, chosen
+from rlscope.calibration.calibration import AUTO, chosen
 from rlscope.errors import UsageError
 from rlscope.trace.reader import Trace, open_trace
 

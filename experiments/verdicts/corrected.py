@@ -8,7 +8,7 @@ from typing import Protocol
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import analyze
 from rlscope.analysis.correction.corrected import AppliedCorrection, Correction
-from rlscope.calibration.choice import AUTO, chosen
+from rlscope.calibration.calibration import AUTO, chosen
 from rlscope.errors import UsageError
 from rlscope.page.plain_page import Page
 from rlscope.report.sentences import added_text

@@ -9,8 +9,7 @@ from rlscope.analysis.rows import Row, Rows
 from rlscope.analysis.sweep import TraceSweep, sweep_trace
 from rlscope.analysis.table_rows import MachineRow
 from rlscope.analysis.tables.crossings import CrossingRow, crossing_rows
-from rlscope.analysis.tables.machines import machine_rows
-from rlscope.analysis.tables.processes import parents
+from rlscope.analysis.tables.processes import machine_rows, parents
 from rlscope.model import NS_PER_S
 from rlscope.text import encodable
 from rlscope.trace.format import EndReason

@@ -54,12 +54,11 @@ from rlscope.analysis.table_rows import (
     WaitRow,
 )
 from rlscope.analysis.tables.breakdown import breakdown_rows, thread_rows, transition_rows
-from rlscope.analysis.tables.calls import call_rows, iteration_rows
+from rlscope.analysis.tables.calls import call_rows, iteration_rows, task_rows
 from rlscope.analysis.tables.crossings import CrossingRow, crossing_rows
 from rlscope.analysis.tables.dependencies import wait_rows
 from rlscope.analysis.tables.loop import Loops, loops_of, outside_rows
-from rlscope.analysis.tables.machines import machine_rows
-from rlscope.analysis.tables.processes import phase_rows, process_rows
+from rlscope.analysis.tables.processes import machine_rows, phase_rows, process_rows
 from rlscope.analysis.tables.samples import (
     SampleRow,
     SampleTailRow,
@@ -68,7 +67,6 @@ from rlscope.analysis.tables.samples import (
     sample_tail_rows,
     token_rates,
 )
-from rlscope.analysis.tables.tasks import task_rows
 from rlscope.text.numbers import digits, duration
 
 if TYPE_CHECKING:

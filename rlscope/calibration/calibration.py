@@ -1,4 +1,4 @@
-"""This file writes, reads and checks the calibration of a machine, and finds one for a trace. Standard library only."""
+"""Writes, reads and checks the calibration of a machine, and chooses one for a trace. Standard library only."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ from rlscope.version import __version__
 
 if TYPE_CHECKING:
     from rlscope.analysis.correction.corrected import Correction
+    from rlscope.trace.reader import Trace
 
+AUTO = "auto"
+NONE = "none"
 #: From 3 on intervals hold how much programs differ. Those of an older file are too narrow.
 SCHEMA = 3
 FILE_NAME = "calibration.json"
@@ -87,7 +90,7 @@ class Calibration:
 
     def correction(self, source: str) -> Correction:
         """Return the correction for the analysis; `source` says where the calibration is from."""
-        from rlscope.analysis.correction.corrected import Correction  # which a record does without
+        from rlscope.analysis.correction.corrected import Correction  # which a record does without)
 
         return Correction(self.costs, f"{source}, calibrated {self.made_at}", self.versions)
 
@@ -340,3 +343,20 @@ def of_trace(manifest: Mapping[str, Any], clock: str, path: Path | None = None) 
         raise UsageError(f"the calibration ({source}) is not of where the trace was recorded: {difference}; "
                          "calibrate there, or analyze with --correct none")  # fmt: skip
     return found.correction(source)
+
+
+def chosen(trace: Trace, correct: str) -> Correction | str:
+    """Return the correction that is asked for, or why times are not corrected.
+
+    Args:
+        trace: the trace whose times are to be corrected.
+        correct: `auto` for the calibration that the trace was recorded with or the user's own, `none` for no
+            correction, or the file of a calibration.
+
+    Raises:
+        UsageError: the calibration is damaged or made under other conditions.
+    """
+    if correct == NONE:
+        return "--correct none was given"
+    clock = trace.processes[0].clock_kind.name.lower()
+    return of_trace(trace.manifest, clock, None if correct == AUTO else Path(correct))

@@ -7,7 +7,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from rlscope.calibration.choice import AUTO
+from rlscope.calibration.calibration import AUTO
 from rlscope.text import printable
 
 correct_option = click.option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rlscope.calibration.choice import chosen
+from rlscope.calibration.calibration import chosen
 from rlscope.cli.given.traces import names
 from rlscope.cli.options import NamedPath, Times, correct_option, force_option
 from rlscope.cli.progress import reading_bar

@@ -12,7 +12,7 @@ from rlscope.analysis.analyze import make_analysis
 from rlscope.analysis.detail.swept import SweptDetail
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep, sweep_trace
 from rlscope.analysis.tables.calls import detail_of
-from rlscope.calibration.choice import AUTO, chosen
+from rlscope.calibration.calibration import AUTO, chosen
 from rlscope.compare.run_times import Facts, Indices, Place, RunTimes, Unit
 from rlscope.errors import RLScopeError
 from rlscope.model import EVALUATION

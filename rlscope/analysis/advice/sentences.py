@@ -1,23 +1,35 @@
 """The sentences in which advice is given: waits, causes, changes, what the numbers do not know."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
 
-from rlscope.analysis.advice.causes import NOTHING, STANDS_OUT, Cause, CauseTime, cause_text, cause_times
+from rlscope.analysis.advice.causes import (
+    CATEGORY_TEXTS,
+    NOTHING,
+    STANDS_OUT,
+    Cause,
+    CauseTime,
+    cause_text,
+    cause_times,
+)
 from rlscope.analysis.advice.changes import ELSEWHERE, Change
 from rlscope.analysis.advice.counted_waits import Wait
-from rlscope.analysis.advice.growing_memory import growth_sentences
-from rlscope.analysis.advice.named_lines import line_sentences
 from rlscope.analysis.advice.owner_path import SAID, Followed, OwnerPath
-from rlscope.analysis.advice.stragglers import straggler_sentences
+from rlscope.analysis.memory.rows import MemoryGrowthRow
+from rlscope.analysis.ranks.rows import StragglerRow
 from rlscope.analysis.rows import sums
 from rlscope.analysis.run_tables import RunTables
 from rlscope.analysis.tables.loop import AFTER, BEFORE, NO_PHASE_PART
 from rlscope.model import COMPILE, EVALUATION, NO_OPERATION, PUBLISHED_STAGES, STAGES, Category
 from rlscope.text import printable
-from rlscope.text.numbers import digits, duration, percent
+from rlscope.text.numbers import digits, duration, percent, size
 
+_S_PER_HOUR = 3600
+#: A line with a smaller share is not worth naming.
+LEAST_SHARE = 0.05
+#: A function, its file and a line in it.
+Line = tuple[str, str, int]
 #: As many operations in no stage are named.
 UNNAMED_SHOWN = 3
 HOW_TO_NAME = (
@@ -287,3 +299,93 @@ def _speedup(path: OwnerPath, seconds: float) -> str:
     if rest_s <= NOTHING * path.total_s:
         return "nothing is left"
     return f"at most {digits(path.total_s / rest_s)} times as fast"
+
+
+def growth_sentences(rows: Iterable[MemoryGrowthRow]) -> Iterator[str]:
+    """Say of each memory that grew by how much, and what that may be."""
+    for row in rows:
+        if row.grows:
+            yield f"{_what(row)} grew to the end, by {_rate(row)}: a buffer that fills, or a leak."
+
+
+def _what(row: MemoryGrowthRow) -> str:
+    if row.device is None:
+        return f"The memory of {row.process}"
+    return f"The memory that {row.owner} has given out of GPU {row.device} in {row.process}"
+
+
+def _rate(row: MemoryGrowthRow) -> str:
+    """Return the growth with its interval: `1.2 MiB an iteration, 4.1 GiB an hour (3.9 GiB to 4.3 GiB)`."""
+    rates = (row.bytes_per_s, row.low_bytes_per_s, row.high_bytes_per_s)
+    hour, low, high = (size(_S_PER_HOUR * (rate or 0.0)) for rate in rates)
+    per_hour = f"{hour} an hour ({low} to {high})"
+    return per_hour if row.bytes_per_iteration is None else f"{size(row.bytes_per_iteration)} an iteration, {per_hour}"
+
+
+def straggler_sentences(stragglers: Iterable[StragglerRow]) -> Iterator[str]:
+    """Say of each rank that keeps the others how late it is, why, and what that costs at most."""
+    for row in stragglers:
+        if not row.stands_out:
+            continue
+        late = f"by {duration(row.late_s)} in {row.calls:,} calls"
+        if row.per_iteration_s is not None:
+            late = f"by {duration(row.per_iteration_s)} in each iteration"
+        gain = "" if row.speedup is None else f"; without that at most {digits(row.speedup)} times as fast"
+        share = percent(row.others_wait_s / row.span_s)
+        yield f"{row.process} is late {late}{_cause(row)}: the others wait {share} of the time for it{gain}."
+
+
+def _cause(row: StragglerRow) -> str:
+    """Say what it does for longer than the others, if that is as long as a half of what it is late."""
+    if row.cause_s < row.late_s / 2:
+        return ""
+    where = f"{CATEGORY_TEXTS.get(row.cause, row.cause)}{f' in {row.stage}' if row.stage else ''}"
+    return f" ({where}, {duration(row.cause_s)} more than the others)"
+
+
+def line_sentences(tables: RunTables, process: str, cause: CauseTime) -> Iterator[str]:
+    """Name the line of a process that had most of a cause in the stage in which most of it was.
+
+    It says nothing if stacks were not looked at, or where no line has a share that is worth naming.
+    """
+    found = _largest(_times(tables, (process, cause.stage), cause.cause))
+    if found is None:
+        return
+    (function, file, line), seconds, share = found
+    place = f"{file}:{line} ({function})"
+    if cause.cause is Cause.PYTHON:
+        yield f"{percent(share)} of Python's time in {cause.stage} ({duration(seconds)}) is in {place}."
+    elif cause.cause is Cause.GPU:
+        yield f"{percent(share)} of the waits for the GPU in {cause.stage} ({duration(seconds)}) are in {place}."
+    else:
+        of_cause = f"the time of {cause_text(cause.cause)} in {cause.stage}"
+        yield f"About {percent(share)} of {of_cause} is of calls in {place}."
+
+
+def _times(tables: RunTables, where: tuple[str, str], cause: Cause) -> Iterator[tuple[Line, float]]:
+    """Yield lines with their seconds; `where` is a process and a stage."""
+    if cause is Cause.PYTHON:
+        for line in tables.lines:
+            if (line.process, line.stage) == where:
+                yield (line.function, line.file, line.line), line.seconds
+    elif cause is Cause.GPU:
+        for point in tables.sync_points:
+            if (point.process, point.stage) == where:
+                of_line = point.line_stacks / point.stacks if point.stacks else 0.0
+                yield (point.caller, point.file, point.line), of_line * point.seconds
+                yield ("", "", 0), (1 - of_line) * point.seconds
+    else:
+        for site in tables.call_sites:
+            if (site.process, site.stage) == where and CATEGORY_TEXTS.get(site.category) == cause_text(cause):
+                yield (site.caller, site.file, site.line), site.seconds
+
+
+def _largest(seconds: Iterable[tuple[Line, float]]) -> tuple[Line, float, float] | None:
+    """Return the line with most seconds, these, and their share of all; None if that is not worth naming."""
+    found = sums(seconds)
+    known = {line: taken for line, taken in found.items() if line[2]}
+    if not known:
+        return None
+    line = max(known, key=lambda each: known[each])
+    share = known[line] / sum(found.values()) if known[line] else 0.0
+    return (line, known[line], share) if share >= LEAST_SHARE else None

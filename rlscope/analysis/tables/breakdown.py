@@ -6,9 +6,9 @@ from collections.abc import Sequence, Set
 from rlscope.analysis.correction.corrected import CorrectedProcess, times_of
 from rlscope.analysis.lines.rows import LineRow
 from rlscope.analysis.rows import Record, Rows, Value, sums
+from rlscope.analysis.run import RunProgress
 from rlscope.analysis.sweep import TraceSweep
 from rlscope.analysis.table_rows import BreakdownRow, CallRow, ThreadRow, TransitionRow
-from rlscope.analysis.tables.progress import RunProgress
 from rlscope.errors import UsageError
 from rlscope.model import NS_PER_S
 

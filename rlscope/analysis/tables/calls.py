@@ -1,4 +1,4 @@
-"""This file makes the table of calls by function, and that of the times of iterations, of a trace swept in detail."""
+"""The tables of calls by function and of the times of iterations, of a trace swept in detail, and that of tasks."""
 
 from array import array
 from collections import Counter
@@ -6,7 +6,7 @@ from collections import Counter
 from rlscope.analysis.detail.swept import SweptDetail
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
-from rlscope.analysis.table_rows import CallRow, IterationRow
+from rlscope.analysis.table_rows import CallRow, IterationRow, TaskRow
 from rlscope.model import NS_PER_S
 
 
@@ -45,3 +45,14 @@ def iteration_rows(swept: TraceSweep) -> Rows[IterationRow]:
             length_ns = time_ns(end_ticks) - start_ns
             rows.append(IterationRow(process.name, number, (start_ns - origin_ns) / NS_PER_S, length_ns / NS_PER_S))
     return Rows(IterationRow, rows)
+
+
+def task_rows(swept: TraceSweep) -> Rows[TaskRow]:
+    """Make one row per process and operation that was open in a suspended coroutine or generator."""
+    rows = []
+    for process in swept.processes:
+        for row in process.found.tasks:
+            ticks = (row.running_ticks, row.elapsed_ticks, row.median_ticks, row.p99_ticks, row.longest_ticks)
+            times = (process.length_ns(each) / NS_PER_S for each in ticks)
+            rows.append(TaskRow(process.name, row.operation, row.ended, *times))
+    return Rows(TaskRow, rows)

@@ -1,4 +1,4 @@
-"""This file lists the processes of a trace: row by row, as a tree, and the phases of each."""
+"""This file lists machines and processes of a trace: row by row, processes as a tree, and the phases of each."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,9 +6,10 @@ from typing import Protocol, TypeVar
 
 from rlscope.analysis.averages import median
 from rlscope.analysis.correction.corrected import CorrectedProcess, times_of
+from rlscope.analysis.machines import Machine
 from rlscope.analysis.rows import Row, Rows, sums
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
-from rlscope.analysis.table_rows import BreakdownRow, PhaseRow, ProcessRow
+from rlscope.analysis.table_rows import BreakdownRow, MachineRow, PhaseRow, ProcessRow
 from rlscope.model import NO_PHASE, NS_PER_S, Category, Resource
 from rlscope.trace.format import EndReason
 
@@ -181,3 +182,21 @@ def phase_groups(phases: Iterable[PhaseRow]) -> Rows[PhaseGroup]:
             straggler, late_s = last.process, last.end_s - median(row.end_s for row in group)
         rows.append(PhaseGroup(phase, len(group), min(walls), median(walls), max(walls), straggler, late_s))
     return Rows(PhaseGroup, rows)
+
+
+def machine_rows(machines: Sequence[Machine]) -> Rows[MachineRow]:
+    """Make one row per machine."""
+    return Rows(
+        MachineRow,
+        (
+            MachineRow(
+                machine.name, machine.boot_id, machine.processes, machine.placed, _seconds(machine.ahead_ns),
+                _seconds(machine.error_ns), 1e6 * machine.drift, machine.unanswered,
+            )
+            for machine in machines
+        ),
+    )  # fmt: skip
+
+
+def _seconds(time_ns: int | None) -> float | None:
+    return None if time_ns is None else time_ns / NS_PER_S

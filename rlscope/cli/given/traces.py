@@ -9,7 +9,7 @@ import click
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import analyze
-from rlscope.calibration.choice import chosen
+from rlscope.calibration.calibration import chosen
 from rlscope.cli.progress import reading_bar
 from rlscope.errors import RLScopeError
 from rlscope.model import GpuAttribution
