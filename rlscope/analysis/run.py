@@ -74,13 +74,9 @@ class Run:
         """Return who had the devices that several processes used."""
         return shared_devices(self.clocks, self.recover)
 
-    @cached_property
-    def has_communication(self) -> bool:
-        """Return whether communicators were called, or devices communicated."""
-        found = [process.found for process in self.swept.processes]
-        return any(each.collectives.name_ids for each in found) or any(
-            device.communication_ticks for each in found for device in each.devices
-        )
+    def has(self, name: str) -> bool:
+        """Return whether the sweep found any of a kind in any process; `name` is an attribute of `Swept`."""
+        return any(getattr(process.found, name) for process in self.swept.processes)
 
     @cached_property
     def communicator_calls(self) -> list[Collective]:
@@ -130,7 +126,7 @@ class Run:
             waits: What processes waited in.
         """
         boots = {process.name: process.file.header.boot_id for process in self.swept.processes}
-        if not self.has_communication:
+        if not self.has("communicates"):
             return Rows(DependencyRow, dependency_rows(waits, boots))
         waits = list(waits)
         by_channel = dependency_rows((row for row in waits if not is_communication(row)), boots)

@@ -177,6 +177,7 @@ class RunTables:
     sync_points = _Table(
         SyncPointRow,
         lambda run, found: sync_point_rows(run.swept, run.progress.iterations),
+        needs="sync_points",
         per='process, stage, operation, native function (`""`: none), CUDA call that waits',
         values="count, per iteration; seconds on its thread; the line that most of those stacks have that were seen "
         "there, and how many",
@@ -284,6 +285,7 @@ class RunTables:
     tasks = _Table(
         TaskRow,
         lambda run, found: task_rows(run.swept),
+        needs="tasks",
         per="process, operation that was suspended with its coroutine or generator",
         values="count; seconds in which they ran; of the time from begin to end the sum, median, 99th percentile, "
         "maximum",
@@ -318,7 +320,7 @@ class RunTables:
     collectives = _Table(
         CollectiveRow,
         lambda run, found: collective_rows(run.communicator_calls),
-        needs="has_communication",
+        needs="communicates",
         per="rank, communicator, kind of call",
         values="count, matched, bytes; seconds late, hidden, waited for the last rank, of transfer: "
         "[several-gpus.md](several-gpus.md)",
@@ -328,7 +330,7 @@ class RunTables:
     ranks = _Table(
         RankRow,
         lambda run, found: rank_rows(found.processes, found.waits, found.collectives),
-        needs="has_communication",
+        needs="communicates",
         per="rank",
         values="wall time, of it computing, waiting for the last rank, other communication, other waiting",
     )
@@ -341,14 +343,14 @@ class RunTables:
             found.breakdown,
             found.waits,
         ),
-        needs="has_communication",
+        needs="communicates",
         per="rank that was the last in a call",
         values="how long it kept the others, whether it stands out, and what it did more than they",
     )
     collective_kernels = _Table(
         CollectiveRow,
         lambda run, found: collective_rows(run.communicator_kernels),
-        needs="has_communication",
+        needs="communicates",
         per="rank, communicator, kind of NCCL's kernels",
         values="as in `collectives`, of devices",
         title="Kernels of communicators",
@@ -461,6 +463,7 @@ class RunTables:
     lines = _Table(
         LineRow,
         lambda run, found: line_rows(run.swept),
+        needs="lines",
         per="process, stage, operation, function, file, line",
         values="stacks: how many were seen there; seconds of the process in Python, as recorded. Of runs that were "
         "recorded with `--lines`",
@@ -472,6 +475,7 @@ class RunTables:
     call_sites = _Table(
         CallSiteRow,
         lambda run, found: call_site_rows(run.swept),
+        needs="call_sites",
         per="process, stage, operation, native function, caller, file, line",
         values="stacks: in how many of its calls one was seen, `waiting_stacks`: in how many of these it waited for "
         "a device; estimated percent of the operation's calls of this function, and of their time; the "

@@ -387,3 +387,8 @@ class Swept:
     def complete(self) -> bool:
         """Return whether nothing is known to be missing."""
         return not self.why
+
+    @property
+    def communicates(self) -> bool:
+        """Return whether it called communicators, or its devices communicated."""
+        return bool(self.collectives.name_ids) or any(device.communication_ticks for device in self.devices)

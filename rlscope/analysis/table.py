@@ -32,7 +32,7 @@ class Table(Generic[OwnerT, RowT]):
         values: What a row says of it.
         title: What pages call it where they say that it was shortened.
         largest: The column by which rows are large, so that a page can leave out small ones; empty: it holds all rows.
-        needs: What a run must have or the table is empty: the name of a fact of `Run`.
+        needs: What the sweep must find in a process or the table is empty: an attribute of `Swept`.
         asked_by: The option of `rlscope analyze` without which the table is empty; empty: none.
         in_document: Whether `--json` has it.
         beside: The document has this table only where that one has rows; empty: in any case, unless nobody asked.
@@ -81,7 +81,7 @@ class Table(Generic[OwnerT, RowT]):
     def __get__(self, found: OwnerT | None, owner: type) -> Self | Rows[RowT]:
         if found is None:
             return self
-        is_empty = self.needs and not getattr(found.run, self.needs)
+        is_empty = self.needs and not found.run.has(self.needs)
         rows = Rows(self.row_class, () if is_empty else self._rows(found.run, found))
         vars(found)[self.name] = rows  # which is looked at before this
         return rows

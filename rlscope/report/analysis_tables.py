@@ -250,19 +250,21 @@ class _Text:
             found.append(table_lines("GPUs", gpus_shown(analysis), self._screen))
             operations = operations_on_gpus(analysis)
             found.append(self._most("GPU time by launching operation", operations, "busy_s"))
-        if shares := shares_shown(analysis):
-            found.append(table_lines("Who had the GPU", shares, self._screen))
+        if analysis.device_shares:
+            found.append(table_lines("Who had the GPU", shares_shown(analysis), self._screen))
         if switches := analysis.device_switches.records():
             found.append(self._most("How the GPU passed from one process to another", switches, "seconds"))
-        if points := sync_points_shown(analysis):
-            found.append(self._most("Where the CPU waited for the GPU", points, "seconds"))
-        if launches := launches_shown(analysis):
-            found.append(self._most("Whose launches the GPU waited for", launches, "graph_saves_s"))
-        if idle := idle_shown(analysis):
+        if analysis.sync_points:
+            found.append(self._most("Where the CPU waited for the GPU", sync_points_shown(analysis), "seconds"))
+        if analysis.launches:
+            found.append(self._most("Whose launches the GPU waited for", launches_shown(analysis), "graph_saves_s"))
+        if analysis.device_idle:
+            idle = idle_shown(analysis)
             shares_of_idle = [number(row["percent"]) / 100 for row in idle]
             title = "Why GPUs did nothing in the training loop"
             found.append(self._large(title, idle, shares_of_idle, len(idle)))
-        if counters := counters_shown(analysis.counters):
+        if analysis.counters:
+            counters = counters_shown(analysis.counters)
             found.append(self._most("Hardware counters by launching operation", counters, "busy_s"))
         return found
 
