@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from rlscope.analysis.advice.causes import CATEGORY_TEXTS, Cause, CauseTime, cause_text
+from rlscope.analysis.advice.causes import OF_CATEGORY, Cause, CauseTime
 from rlscope.analysis.rows import sums
 from rlscope.analysis.run_tables import RunTables
 from rlscope.text.numbers import duration, percent
@@ -29,7 +29,7 @@ def line_sentences(tables: RunTables, process: str, cause: CauseTime) -> Iterato
     elif cause.cause is Cause.GPU:
         yield f"{percent(share)} of the waits for the GPU in {cause.stage} ({duration(seconds)}) are in {place}."
     else:
-        of_cause = f"the time of {cause_text(cause.cause)} in {cause.stage}"
+        of_cause = f"the time of {cause.cause.words} in {cause.stage}"
         yield f"About {percent(share)} of {of_cause} is of calls in {place}."
 
 
@@ -45,9 +45,9 @@ def _times(tables: RunTables, where: tuple[str, str], cause: Cause) -> Iterator[
                 of_line = point.line_stacks / point.stacks if point.stacks else 0.0
                 yield (point.caller, point.file, point.line), of_line * point.seconds
                 yield ("", "", 0), (1 - of_line) * point.seconds
-    else:
+    elif cause is not Cause.WAITING:  # of which calls are no part: waits have lines of their own
         for site in tables.call_sites:
-            if (site.process, site.stage) == where and CATEGORY_TEXTS.get(site.category) == cause_text(cause):
+            if (site.process, site.stage) == where and OF_CATEGORY[site.category] is cause:
                 yield (site.caller, site.file, site.line), site.seconds
 
 

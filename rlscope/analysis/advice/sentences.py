@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
 
-from rlscope.analysis.advice.causes import NOTHING, STANDS_OUT, Cause, CauseTime, cause_text, cause_times
+from rlscope.analysis.advice.causes import NOTHING, OF_CATEGORY, STANDS_OUT, Cause, CauseTime, cause_times
 from rlscope.analysis.advice.changes import ELSEWHERE, Change
 from rlscope.analysis.advice.counted_waits import Wait
 from rlscope.analysis.advice.growing_memory import growth_sentences
@@ -13,8 +13,8 @@ from rlscope.analysis.advice.owner_path import SAID, Followed, OwnerPath
 from rlscope.analysis.advice.stragglers import straggler_sentences
 from rlscope.analysis.rows import sums
 from rlscope.analysis.run_tables import RunTables
-from rlscope.analysis.tables.loop import AFTER, BEFORE, NO_PHASE_PART
-from rlscope.model import COMPILE, EVALUATION, NO_OPERATION, PUBLISHED_STAGES, STAGES, Category
+from rlscope.analysis.tables.loop import NO_PHASE_PART
+from rlscope.model import COMPILE, EVALUATION, NO_OPERATION, PUBLISHED_STAGES, STAGES, Category, LoopPart
 from rlscope.text import printable
 from rlscope.text.numbers import digits, duration, percent
 
@@ -22,21 +22,18 @@ from rlscope.text.numbers import digits, duration, percent
 UNNAMED_SHOWN = 3
 HOW_TO_NAME = (
     'Name it with `with rlscope.operation("simulation"):` around it, or without an edit with `rlscope record '
-    "--operation simulation=MODULE:FUNCTION`; inference, backpropagation and synchronisation are the other stages"
+    f"--operation simulation=MODULE:FUNCTION`; {', '.join(STAGES[1:-1])} and {STAGES[-1]} are the other stages"
 )
 #: A stage that has less of a cause is not all of it.
 MOST = 0.99
 LEFT_OUT = {
-    BEFORE: "before the training loop, as starting up",
-    AFTER: "after it, as ending",
+    **{part.value: part.words for part in LoopPart},
     NO_PHASE_PART: "in no phase",
     EVALUATION: "of evaluation",
 }
 #: The category that is entered with each call.
-CALLS = {
-    Cause.SIMULATOR: Category.SIMULATOR.label,
-    Cause.BACKEND: Category.BACKEND.label,
-    Cause.LAUNCHES: Category.CUDA.label,
+CALLS: dict[Cause, str] = {
+    cause: label for label, cause in OF_CATEGORY.items() if cause not in (Cause.PYTHON, Cause.WAITING)
 }
 
 
@@ -103,16 +100,16 @@ def _cause_sentences(tables: RunTables, path: OwnerPath, causes: Sequence[CauseT
     spent = f"{duration(first.seconds)} of {duration(path.total_s)} ({percent(first.share)}){_where(path, first)}"
     spent += _calls(tables, path, first)
     if path.works_beside:
-        yield f"Of the seconds as they are given to threads, the largest part is {cause_text(first.cause)}: {spent}."
+        yield f"Of the seconds as they are given to threads, the largest part is {first.cause.words}: {spent}."
     elif first.share < STANDS_OUT:
-        yield f"Nothing stands out; the largest part is {cause_text(first.cause)}: {spent}."
+        yield f"Nothing stands out; the largest part is {first.cause.words}: {spent}."
     elif first.share > MOST:
-        yield f"Bound by {cause_text(first.cause)}: {spent}."
+        yield f"Bound by {first.cause.words}: {spent}."
     else:
-        yield f"Bound by {cause_text(first.cause)}: {spent}; without it, {_speedup(path, first.seconds)}."
+        yield f"Bound by {first.cause.words}: {spent}; without it, {_speedup(path, first.seconds)}."
     rest = [each for each in causes[1:] if each.share >= SAID]
     if rest:
-        listed = (f"{cause_text(each.cause)} {duration(each.seconds)} ({percent(each.share)})" for each in rest)
+        listed = (f"{each.cause.words} {duration(each.seconds)} ({percent(each.share)})" for each in rest)
         yield f"Then {', '.join(listed)}."
 
 
@@ -195,7 +192,7 @@ def _needed(group: Followed) -> str:
         needed += f" on average ({duration(min(works_s))} to {duration(max(works_s))})"
     if group.mean_s > 0:
         most = cause_times(group.mix)[0]
-        needed += f", {percent(most.share)} of it {cause_text(most.cause)}"
+        needed += f", {percent(most.share)} of it {most.cause.words}"
     return needed
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from rlscope.analysis.advice.causes import CATEGORY_TEXTS
+from rlscope.analysis.advice.causes import OF_CATEGORY
 from rlscope.analysis.ranks.rows import StragglerRow
 from rlscope.text.numbers import digits, duration, percent
 
@@ -24,5 +24,6 @@ def _cause(row: StragglerRow) -> str:
     """Say what it does for longer than the others, if that is as long as a half of what it is late."""
     if row.cause_s < row.late_s / 2:
         return ""
-    where = f"{CATEGORY_TEXTS.get(row.cause, row.cause)}{f' in {row.stage}' if row.stage else ''}"
+    cause = OF_CATEGORY[row.cause].words if row.cause in OF_CATEGORY else row.cause
+    where = f"{cause}{f' in {row.stage}' if row.stage else ''}"
     return f" ({where}, {duration(row.cause_s)} more than the others)"
