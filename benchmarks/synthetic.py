@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
 from rlscope import _analysis
-from rlscope.model import Category, DeviceWork, NameKind
+from rlscope.model import TRAINING_LOOP, Category, DeviceWork, NameKind
 from rlscope.trace import format as fmt
 from rlscope.trace.files import PROCESS_FILE_SUFFIX
 from rlscope.trace.manifest import write_manifest
@@ -38,7 +38,6 @@ TICKS_PER_13 = 160
 
 TILE_EVENTS = 1_000_000
 CHUNK_PAYLOAD_BYTES = (1 << 20) - 4096
-TRAINING_LOOP = "training_loop"
 
 KERNEL_STREAM = 1 << 16
 KERNEL_SHARE = 0.3

@@ -1,38 +1,127 @@
-"""This file defines the vocabulary: categories, resources, stages, what is recorded. Standard library only."""
+"""This file defines the vocabulary: categories, stages, resources, operations, what is recorded. Standard library only.
 
-from dataclasses import dataclass
+A member is declared in one line: its value in traces and JSON, and a column of each attribute that its class names.
+Programs that are measured import this, so nothing here is a dataclass: making one takes as long as six enumerations.
+"""
+
 from enum import Enum, IntEnum
-from functools import cached_property
+from typing import NamedTuple, TypeVar
 
 NS_PER_S = 1_000_000_000
 NO_OPERATION = "(none)"
 NO_PHASE = "(none)"
-#: The stages that every training has. Published figures show these alone.
-PUBLISHED_STAGES = ("simulation", "inference", "backpropagation")
-#: Weights on their way from those who train to those who act, and switching between both.
-SYNCHRONISATION = "synchronisation"
-STAGES = (*PUBLISHED_STAGES, SYNCHRONISATION)
-TRAINING_LOOP = "training_loop"
 #: The phase in which a policy is tested, which is no part of training.
 EVALUATION = "evaluation"
 #: The operation in which a framework traces and compiles a function.
 COMPILE = "compile"
+#: Other operations whose names say what their time is for; the last two write an answer, token by token.
+REWARD, TOOL_CALL, WAIT_FOR_BATCH, DECODING = "reward", "tool_call", "wait_for_batch", ("generate", "decode")
+
+Member = TypeVar("Member", bound=Enum)
+
+
+def _declared(member: Member, value: object, columns: tuple[object, ...]) -> Member:
+    """Give a member its value, and of each attribute that its class names the column at that place."""
+    names = [*type(member).__annotations__]
+    if len(columns) != len(names):
+        wrong = f"lacks {', '.join(names[len(columns) :])}" if len(columns) < len(names) else "has too many columns"
+        raise TypeError(f"{type(member).__name__} {value!r} {wrong}")
+    member._value_ = value
+    vars(member).update(zip(names, columns, strict=True))
+    return member
+
+
+class Name(str, Enum):
+    """The base of enumerations of texts with columns."""
+
+    def __new__(cls, name: str, *columns: object) -> "Name":
+        """Make the member of a text with its columns."""
+        return _declared(str.__new__(cls, name), name, columns)
 
 
 class Category(IntEnum):
-    """The layer of the stack that CPU time belongs to; values as in `src/core/format/trace_format.h`."""
+    """The layer of the stack that CPU time belongs to. Its number and label are in `src/core/format/vocabulary.h`, too.
 
-    PYTHON = 0
-    SIMULATOR = 1
-    BACKEND = 2
-    CUDA = 3
-    WAIT = 4
-    CUDA_WAIT = 5  # a CUDA call that waits for the device
+    Legends and pages have categories in this order, figures stack them by label.
 
-    @cached_property
-    def label(self) -> str:
-        """Return the name in tables and figures; a CUDA call that waits is `cuda` there."""
-        return "cuda" if self is Category.CUDA_WAIT else self.name.lower()
+    Attributes:
+        label: its value in tables and JSON; a CUDA call that waits for the device is `cuda` there.
+        words: what figures call it.
+        hatch: how figures fill it.
+        light: its colour on a page.
+        dark: the same on a dark page.
+        letter: what fills a bar of `rlscope top` with it.
+        published: the label that the published figures count it as; its own if they have it.
+        cause: the `Cause` that bounds time in it during which no device computes.
+        idle_cause: the `IdleCause` of a device meanwhile, where operation, stage and samples do not say it.
+    """
+
+    label: str
+    words: str
+    hatch: str
+    light: str
+    dark: str
+    letter: str
+    published: str
+    cause: str
+    idle_cause: str
+
+    PYTHON = 0, "python", "Python", "\\\\\\\\\\\\", "#142858", "#bfcfef", "p", "python", "python", "Python"
+    SIMULATOR = 1, "simulator", "Simulator", "||||||", "#cf7c09", "#f4b258", "s", "simulator", "simulator", "simulation"
+    BACKEND = 2, "backend", "Backend", "......", "#0e9d61", "#3cdca3", "b", "backend", "backend", "backend"
+    CUDA = 3, "cuda", "CUDA", "//////", "#9b3ea5", "#ec28f9", "c", "cuda", "launches", "launch-bound"
+    WAIT = 4, "wait", "Wait", "-----", "#656a73", "#7a7f8b", ".", "python", "waiting", "waiting"
+    CUDA_WAIT = 5, *CUDA[1:]  # a CUDA call that waits for the device
+
+    def __new__(cls, number: int, *columns: object) -> "Category":
+        """Make the member of a number with its columns."""
+        return _declared(int.__new__(cls, number), number, columns)
+
+
+#: Those that tables tell apart, by label.
+CATEGORIES = {category.label: category for category in Category if category is not Category.CUDA_WAIT}
+#: The category of time of which correction took the CPU's part; whatever devices do alone is drawn like it.
+GPU_ONLY = "gpu"
+
+
+class Stage(Name):
+    """The part of training that an instant belongs to; the first two where no operation around it is one of the others.
+
+    In traces a stage is its place here, as in `src/core/format/vocabulary.h`. Figures have stages by name.
+
+    Attributes:
+        words: what figures call it.
+        published: the stage that the published figures count it as; its own if they have it, "" if they leave it out.
+        colour: the name of its colour on a page: a category, or GPU_ONLY.
+        stems: how names begin that mean it.
+        idle_cause: the `IdleCause` of a device meanwhile; "" where the category says it.
+    """
+
+    words: str
+    published: str
+    colour: str
+    stems: tuple[str, ...]
+    idle_cause: str
+
+    NONE = "(none)", "No operation", "", "wait", (), ""
+    TRAINING_LOOP = "training_loop", "Training loop", "backpropagation", "python", (), ""
+    SIMULATION = "simulation", "Simulation", "simulation", "simulator", ("simul",), "simulation"
+    INFERENCE = "inference", "Inference", "inference", "backend", ("infer",), ""
+    BACKPROPAGATION = "backpropagation", "Backpropagation", "backpropagation", "cuda", ("backp", "backw"), ""
+    # Weights on their way from those who train to those who act, and switching between both. That is because of the
+    # update: until there was a stage for it, it counted there.
+    SYNCHRONISATION = "synchronisation", "Synchronisation", "backpropagation", "gpu", (), "synchronisation"
+
+
+TRAINING_LOOP: str = Stage.TRAINING_LOOP.value
+SIMULATION: str = Stage.SIMULATION.value
+INFERENCE: str = Stage.INFERENCE.value
+BACKPROPAGATION: str = Stage.BACKPROPAGATION.value
+SYNCHRONISATION: str = Stage.SYNCHRONISATION.value
+#: Those that an operation of their name makes.
+STAGES: tuple[str, ...] = tuple(stage.value for stage in Stage if stage not in (Stage.NONE, Stage.TRAINING_LOOP))
+#: The stages that every training has. Published figures show these alone.
+PUBLISHED_STAGES: tuple[str, ...] = tuple(stage.value for stage in Stage if stage.published == stage.value)
 
 
 class NameKind(IntEnum):
@@ -64,19 +153,38 @@ class GpuAttribution(str, Enum):
     COINCIDENT = "coincident"  # the operation that is open
 
 
-class Resource(str, Enum):
-    """This says which kind of hardware worked at an instant."""
+class Resource(Name):
+    """The kind of hardware that worked at an instant, in the order in which figures stack them, the lowest first.
 
-    CPU = "cpu"
-    GPU = "gpu"
-    BOTH = "cpu+gpu"
-    COMMUNICATION = "communication"  # devices do nothing but communicate with each other
-    CPU_AND_COMMUNICATION = "cpu+communication"
-    IDLE = "idle"
+    Attributes:
+        words: what figures call it.
+        colour: its colour in figures.
+        published: what the published figures count it as; its own if they have it, "" if they have no place for it.
+    """
+
+    words: str
+    colour: str
+    published: str
+
+    CPU = "cpu", "CPU", "#fbb4ae", "cpu"
+    BOTH = "cpu+gpu", "CPU + GPU", "#b3cde3", "cpu+gpu"
+    GPU = "gpu", "GPU", "#ccebc5", "gpu"
+    CPU_AND_COMMUNICATION = "cpu+communication", "CPU + communication", "#decbe4", ""
+    COMMUNICATION = "communication", "Communication", "#fed9a6", ""  # devices only communicate with each other
+    IDLE = "idle", "Idle", "#f2f2f2", "cpu"
 
 
-@dataclass(frozen=True)
-class ClockExchange:
+class LoopPart(Name):
+    """Where time in no operation lies; `words` say it in a sentence."""
+
+    words: str
+
+    BEFORE = "before", "before the training loop, as starting up"
+    IN = "in", "in the training loop"
+    AFTER = "after", "after it, as ending"
+
+
+class ClockExchange(NamedTuple):
     """This is what a process learnt by asking the machine of `rlscope record` for the time once; both read
     CLOCK_MONOTONIC.
 

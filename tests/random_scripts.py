@@ -23,10 +23,10 @@ from trace_builder import (
 )
 
 from rlscope.analysis.correction.costs import Bounds, Cost
-from rlscope.model import Category, DeviceWork
+from rlscope.model import STAGES, Category, DeviceWork
 from rlscope.trace import format as fmt
 
-OPERATIONS = ("training_loop", "simulation", "inference", "backpropagation", "synchronisation", "step", "(none)")
+OPERATIONS = ("training_loop", *STAGES, "step", "(none)")
 CHOICES = (
     *("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "progress", "blocked", "task", "sample",
     "collective", "memory",

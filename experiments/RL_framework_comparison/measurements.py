@@ -17,6 +17,7 @@ from experiments.verdicts.other_machines import Measured
 from experiments.verdicts.results import Result, by_workload, cuda_to_gpu, folded_result, gpu_percent, over_calibration
 from experiments.verdicts.statistics import Estimate, estimated_mean
 from rlscope.analysis.correction.corrected import AppliedCorrection
+from rlscope.model import COMPILE
 
 #: What of an analysis is kept: all that results and advice need, and whether the recording was whole.
 KEPT_FIELDS = (
@@ -25,8 +26,6 @@ KEPT_FIELDS = (
 )  # fmt: skip
 #: The algorithm of all that is kept, and its group in runs.toml.
 SUBJECT = "TD3"
-#: The operation of compiling, which is no part of training at length.
-COMPILE = "compile"
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ import heapq
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.rows import sums
-from rlscope.model import NO_OPERATION, STAGES
+from rlscope.model import NO_OPERATION, STAGES, Stage
 
 #: How a name begins that means a stage.
-STEMS = {"simul": "simulation", "infer": "inference", "backp": "backpropagation", "backw": "backpropagation"}
+STEMS: dict[str, str] = {stem: stage.value for stage in Stage for stem in stage.stems}
 #: A stage's name with two letters swapped or one left out is at least as like it as this; other words are not.
 LIKENESS = 0.8
 #: A name such as `step 17` makes millions of operations; comparing each would take hours, and no line be read.

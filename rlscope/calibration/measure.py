@@ -23,6 +23,7 @@ from rlscope.calibration.run_to_end import run_to_end
 from rlscope.calibration.twins import MEASURED
 from rlscope.calibration.workload import LOOPS, MANY, OFF, SETTLING, STABLE_BASELINES3, SWAPS, Measured
 from rlscope.errors import UsageError
+from rlscope.model import BACKPROPAGATION, INFERENCE
 from rlscope.trace.reader import open_trace
 
 #: Of measuring, all loops together; starting their processes and twins comes on top.
@@ -34,7 +35,7 @@ TRIMMED = 0.1
 #: measured with the programs of the overhead-correction study: docs/calibration.md, "The interval", says how.
 BETWEEN_PROGRAMS = 0.25
 #: Operations that scripts without a library have, besides simulation.
-GUESSED_STAGES = ("inference", "backpropagation")
+GUESSED_STAGES = (INFERENCE, BACKPROPAGATION)
 
 Numbers = NDArray[np.float64]
 

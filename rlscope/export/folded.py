@@ -4,12 +4,11 @@ import re
 from collections.abc import Callable
 
 from rlscope.export.run import ExportRun
-from rlscope.model import NS_PER_S, Category
+from rlscope.model import CATEGORIES, NS_PER_S
 from rlscope.text import printable
 
 #: What a process does is one of these.
-LAYERS = "|".join(re.escape(category.label) for category in Category)
-LINE = re.compile(rf"(?:[^;]*;){{3}}(?:{LAYERS})(?:;[^;]*)? \d+")
+LINE = re.compile(rf"(?:[^;]*;){{3}}(?:{'|'.join(CATEGORIES)})(?:;[^;]*)? \d+")
 
 
 def write_folded(run: ExportRun, write: Callable[[bytes], object]) -> int:

@@ -3,24 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlscope.analysis.advice.causes import Cause, cause_text
+from rlscope.analysis.advice.causes import Cause
 from rlscope.analysis.advice.owner_path import SAID
 from rlscope.page.bars import bar
 from rlscope.text import as_html
 from rlscope.text.numbers import digits, duration, percent
 
-#: A cause has the colour of the layer that it is of.
-COLOURS = {
-    Cause.COMPILATION: "backend",
-    Cause.GPU: "gpu",
-    Cause.WAITING: "wait",
-    Cause.OVERLAP: "gpu",
-    Cause.COMMUNICATION: "wait",
-    Cause.SIMULATOR: "simulator",
-    Cause.PYTHON: "python",
-    Cause.BACKEND: "backend",
-    Cause.LAUNCHES: "cuda",
-}
 #: Of the path; a smaller cause is left to the tables.
 LEAST_SHARE = 0.01
 
@@ -40,9 +28,9 @@ def advice_part(advice: Mapping[str, Any]) -> str:
 def causes(advice: Mapping[str, Any]) -> str:
     """Show how long each cause bound the run."""
     rows = "".join(
-        f"<tr><td>{as_html(cause_text(Cause(each['cause'])))}</td><td class='number'>{duration(each['seconds'])}</td>"
+        f"<tr><td>{as_html(Cause(each['cause']).words)}</td><td class='number'>{duration(each['seconds'])}</td>"
         f"<td class='number'>{percent(each['share'])}</td>"
-        f"<td>{bar(each['share'], COLOURS[Cause(each['cause'])])}</td></tr>"
+        f"<td>{bar(each['share'], Cause(each['cause']).colour)}</td></tr>"
         for each in advice["causes"]
         if each["share"] >= LEAST_SHARE
     )

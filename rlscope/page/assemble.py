@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 
 from rlscope.outputs import MARK
+from rlscope.page.vocabulary import category_styles, vocabulary_script
 from rlscope.text import as_html
 
 #: Of the page of a trace, in the order in which they are joined: each imports only from those before it.
 MODULES = (
-    "container", "format", "elements", "table", "sums", "colours", "state", "columns", "exact", "part", "phases",
-    "samples", "breakdown", "lengths", "iterations", "timeline", "keys", "flames", "lines", "panels", "search", "main",
+    "container", "format", "elements", "table", "sums", "vocabulary", "colours", "state", "columns", "exact", "part",
+    "phases", "samples", "breakdown", "lengths", "iterations", "timeline", "keys", "flames", "lines", "panels",
+    "search", "main",
 )  # fmt: skip
 #: Of a page of figures and tables, likewise.
 PLAIN_MODULES = ("format", "elements", "filters", "keys", "table", "plain")
@@ -24,13 +26,18 @@ EXPORT = re.compile(r"^export (?=(async )?(function|const|class) )", re.MULTILIN
 def script(modules: Sequence[str]) -> str:
     """Return these modules as one script, in which nothing is visible from outside."""
     web = resources.files("rlscope.page") / "web"
-    parts = [EXPORT.sub("", IMPORT.sub("", (web / f"{name}.js").read_text(encoding="utf-8"))) for name in modules]
+    texts = (
+        vocabulary_script() if name == "vocabulary" else (web / f"{name}.js").read_text(encoding="utf-8")
+        for name in modules
+    )
+    parts = [EXPORT.sub("", IMPORT.sub("", text)) for text in texts]
     return '"use strict";\n{\n' + "".join(parts) + "}\n"
 
 
 def style() -> str:
     """Return the style of the page."""
-    return (resources.files("rlscope.page") / "web" / "page.css").read_text(encoding="utf-8")
+    look = resources.files("rlscope.page") / "web" / "page.css"
+    return look.read_text(encoding="utf-8") + category_styles()
 
 
 def page(title: str, links: Mapping[str, str], static: str, footer: str, data: str) -> str:

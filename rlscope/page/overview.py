@@ -4,12 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlscope.analysis.rows import sums
-from rlscope.model import NO_OPERATION, Category
+from rlscope.model import CATEGORIES, NO_OPERATION
 from rlscope.page.bars import stacked_bar
 from rlscope.text import as_html
 from rlscope.text.numbers import count, duration
-
-LAYERS = tuple(dict.fromkeys(category.label for category in Category))
 
 
 def overview(traces: Sequence[Mapping[str, Any]]) -> str:
@@ -22,7 +20,7 @@ def overview(traces: Sequence[Mapping[str, Any]]) -> str:
     longest = max(sum(seconds.values()) for seconds in layers) or 1
     rows = "".join(row(trace, seconds, longest) for trace, seconds in zip(traces, layers, strict=True))
     numbers = "".join(f"<th class='number'>{head}</th>" for head in ("length", "iterations", "in operations"))
-    legend = " ".join(f'<span class="layer key-{layer}">{layer}</span>' for layer in LAYERS)
+    legend = " ".join(f'<span class="layer key-{layer}">{layer}</span>' for layer in CATEGORIES)
     head = f"<th>trace</th>{numbers}<th>{legend}</th>"
     caption = "The traces, and how long all their processes were in operations, by layer"
     return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
@@ -37,7 +35,7 @@ def layers_of(document: Mapping[str, Any]) -> dict[str, float]:
 
 def row(trace: Mapping[str, Any], layers: Mapping[str, float], longest: float) -> str:
     """Return a trace's row; its bar has one part per layer."""
-    parts = [(layers.get(layer, 0.0) / longest, layer) for layer in LAYERS]
+    parts = [(layers.get(layer, 0.0) / longest, layer) for layer in CATEGORIES]
     iterations = trace["document"]["iterations"]
     return (
         f"<tr><td>{as_html(trace['name'])}</td><td class='number'>{duration(trace['length_s'])}</td>"

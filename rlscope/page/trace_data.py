@@ -16,7 +16,7 @@ from rlscope.analysis.lines.frames import frames_of
 from rlscope.analysis.rows import sums
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
 from rlscope.analysis.tables.calls import call_rows, detail_of
-from rlscope.model import NS_PER_S
+from rlscope.model import NS_PER_S, Category
 from rlscope.page.container import Array
 from rlscope.page.grid import Series, pack_bins, phase_bins
 from rlscope.page.iterations import Iterations
@@ -65,7 +65,9 @@ class TraceData:
             for number, (process, row) in enumerate(zip(self.swept.processes, rows, strict=True))
         ]
         late = lateness(rows)
-        waiting = sums((row.process, row.seconds) for row in self.analysis.breakdown if row.category == "wait")
+        waiting = sums(
+            (row.process, row.seconds) for row in self.analysis.breakdown if row.category == Category.WAIT.label
+        )
         for process in processes:
             process["waiting_s"] = waiting.get(process["process"], 0.0)
             process["late_s"] = late[process["process"]]

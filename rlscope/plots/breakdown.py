@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from rlscope.model import PUBLISHED_STAGES, Category, Resource
+from rlscope.model import CATEGORIES, PUBLISHED_STAGES, Resource
 from rlscope.plots import style
 from rlscope.plots.bars import (
     GROUP_WIDTH,
@@ -21,9 +21,9 @@ from rlscope.plots.bars import (
 )
 from rlscope.plots.tables import TRAINING_TIME
 
-PUBLISHED_BARS = tuple(sorted(PUBLISHED_STAGES, key=style.STAGE_ORDER.index))
-PUBLISHED_CATEGORIES = (Category.BACKEND.label, Category.CUDA.label, Category.PYTHON.label, Category.SIMULATOR.label)
-PUBLISHED_RESOURCES = (Resource.CPU.value, Resource.BOTH.value, Resource.GPU.value)
+PUBLISHED_BARS = tuple(sorted(PUBLISHED_STAGES))
+PUBLISHED_CATEGORIES = tuple(sorted({category.published for category in CATEGORIES.values()}))
+PUBLISHED_RESOURCES = tuple(resource.value for resource in Resource if resource.published == resource.value)
 PERCENT = "Percent (%)"
 
 
@@ -95,7 +95,7 @@ def look(row: Mapping[Hashable, object]) -> Look:
 
 def legend(table: pd.DataFrame) -> list[Patch]:
     """Return the looks from the top of a bar to its bottom: categories first, then resources."""
-    categories = shown(PUBLISHED_CATEGORIES, tuple(style.CATEGORY_LABELS), table["category"])
+    categories = shown(PUBLISHED_CATEGORIES, tuple(sorted(CATEGORIES)), table["category"])
     resources = shown(PUBLISHED_RESOURCES, style.RESOURCE_ORDER, table["resource"])
     return [category_patch(name) for name in reversed(categories)] + [
         resource_patch(name) for name in reversed(resources)

@@ -5,8 +5,19 @@ from dataclasses import dataclass
 import pandas as pd
 
 from rlscope.analysis.tables.loop import Loops, loops_of
-from rlscope.model import NO_OPERATION, PUBLISHED_STAGES, STAGES, TRAINING_LOOP, Category, Resource
-from rlscope.plots.style import BETWEEN_STAGES, GPU_ALONE, GPU_ONLY
+from rlscope.model import (
+    CATEGORIES,
+    GPU_ONLY,
+    NO_OPERATION,
+    PUBLISHED_STAGES,
+    SIMULATION,
+    STAGES,
+    TRAINING_LOOP,
+    Category,
+    Resource,
+    Stage,
+)
+from rlscope.plots.style import BETWEEN_STAGES, GPU_ALONE
 
 #: What tells the pieces of a figure's bars apart.
 PIECE = ["stage", "category", "resource"]
@@ -58,18 +69,14 @@ def fold_breakdown(
 ) -> Folded:
     """Fold a breakdown of one process as the published figures do.
 
-    ============================  =====================================
-    in the analysis               in the figure
-    ============================  =====================================
-    stage training_loop           backpropagation
-    stage synchronisation         backpropagation, unless `stages` has it
-    stage (none)                  left out
-    phase evaluation              left out, of a process that trains too
-    resource idle                 cpu
-    category wait                 python
-    any category, resource gpu    gpu (without a hatch)
-    the same, communication       gpu (without a hatch)
-    ============================  =====================================
+    ===============================  ======================================================
+    in the analysis                  in the figure
+    ===============================  ======================================================
+    stage, category, resource        what it is published as; a stage of `stages` as itself
+    stage (none)                     left out
+    phase evaluation                 left out, of a process that trains too
+    any category, a device alone     gpu (without a hatch)
+    ===============================  ======================================================
 
     In a loop of one's own no operation says what is training. With `loops`, what is in no stage there is a bar of its
     own, BETWEEN_STAGES, whose waits stay waits: no stage is drawn longer than it was.
@@ -95,20 +102,16 @@ def fold_breakdown(
     is_between = rows["stage"] == BETWEEN_STAGES
     between, rows = rows[is_between], rows[~is_between].copy()
     rows["stage"] = in_bars(rows["stage"], stages)
-    rows["resource"] = rows["resource"].replace(Resource.IDLE.value, Resource.CPU.value)
-    rows["category"] = rows["category"].replace(Category.WAIT.label, Category.PYTHON.label)
+    rows["resource"] = rows["resource"].replace({each.value: each.published for each in Resource if each.published})
+    rows["category"] = rows["category"].replace({label: each.published for label, each in CATEGORIES.items()})
     rows = pd.concat([rows, between])
     folded = summed(rows)
     return Folded(folded, max(0.0, whole_s - float(folded["seconds"].sum())), evaluation_s)
 
 
 def in_bars(stage: pd.Series, stages: tuple[str, ...]) -> pd.Series:
-    """Return the stages with those that have no bar of their own, and a training loop in no stage, as backpropagation.
-
-    Weights are synchronised because of the update: until there was a stage for it, a training loop's counted there.
-    """
-    folded = {TRAINING_LOOP, *STAGES} - set(stages)
-    return stage.mask(stage.isin(folded), "backpropagation")
+    """Return the stages, and of those that have no bar of their own, as a training loop, what they are published as."""
+    return stage.replace({each.value: each.published for each in Stage if each.published and each.value not in stages})
 
 
 def summed(rows: pd.DataFrame) -> pd.DataFrame:
@@ -139,7 +142,7 @@ def fold_transitions(transitions: pd.DataFrame, stages: tuple[str, ...] = PUBLIS
     rows = transitions.copy()
     rows["stage"] = in_bars(rows["stage"], stages)
     rows = rows.rename(columns={"to": "category"})
-    in_simulation = (rows["category"] != Category.SIMULATOR.label) | (rows["stage"] == "simulation")
+    in_simulation = (rows["category"] != Category.SIMULATOR.label) | (rows["stage"] == SIMULATION)
     shown = rows["stage"].isin(stages) & rows["category"].isin(PUBLISHED_TRANSITIONS) & in_simulation
     counts = ["count", "per_iteration", "per_timestep"]
     rows[counts] = rows[counts].astype(float)

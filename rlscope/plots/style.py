@@ -6,62 +6,27 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rlscope.model import NO_OPERATION, SYNCHRONISATION, TRAINING_LOOP, Category, Resource
+from rlscope.analysis.correction.corrected import DEVICES_ALONE
+from rlscope.model import CATEGORIES, GPU_ONLY, STAGES, Resource, Stage
 from rlscope.outputs import MARK
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RESOURCE_COLOURS = {
-    Resource.CPU.value: "#fbb4ae",
-    Resource.BOTH.value: "#b3cde3",
-    Resource.GPU.value: "#ccebc5",
-    Resource.CPU_AND_COMMUNICATION.value: "#decbe4",
-    Resource.COMMUNICATION.value: "#fed9a6",
-    Resource.IDLE.value: "#f2f2f2",
-}
-RESOURCE_LABELS = {
-    Resource.CPU.value: "CPU",
-    Resource.BOTH.value: "CPU + GPU",
-    Resource.GPU.value: "GPU",
-    Resource.CPU_AND_COMMUNICATION.value: "CPU + communication",
-    Resource.COMMUNICATION.value: "Communication",
-    Resource.IDLE.value: "Idle",
-}
 #: What devices do alone.
-GPU_ALONE = (Resource.GPU.value, Resource.COMMUNICATION.value)
-# The category of time that correction turned GPU-only; whatever runs on GPUs alone is drawn without a hatch.
-GPU_ONLY = "gpu"
-CATEGORY_HATCHES = {
-    Category.BACKEND.label: "......",
-    Category.CUDA.label: "//////",
-    Category.PYTHON.label: "\\\\\\\\\\\\",
-    Category.SIMULATOR.label: "||||||",
-    Category.WAIT.label: "-----",
-    GPU_ONLY: "",
-}
-CATEGORY_LABELS = {
-    Category.BACKEND.label: "Backend",
-    Category.CUDA.label: "CUDA",
-    Category.PYTHON.label: "Python",
-    Category.SIMULATOR.label: "Simulator",
-    Category.WAIT.label: "Wait",
-}
+GPU_ALONE = tuple(DEVICES_ALONE.values())
 #: What of a training loop is in no stage.
 BETWEEN_STAGES = "between stages"
-STAGE_LABELS = {
-    "backpropagation": "Backpropagation",
-    "inference": "Inference",
-    "simulation": "Simulation",
-    SYNCHRONISATION: "Synchronisation",
-    TRAINING_LOOP: "Training loop",
-    BETWEEN_STAGES: "Between stages",
-    NO_OPERATION: "No operation",
-}
 # Bottom to top of a bar; legends list the same from top to bottom.
-RESOURCE_ORDER = tuple(RESOURCE_COLOURS)
-CATEGORY_ORDER = tuple(CATEGORY_HATCHES)
-STAGE_ORDER = tuple(STAGE_LABELS)
+RESOURCE_ORDER = tuple(resource.value for resource in Resource)
+CATEGORY_ORDER = (*sorted(CATEGORIES), GPU_ONLY)
+STAGE_ORDER = (*sorted(STAGES), Stage.TRAINING_LOOP.value, BETWEEN_STAGES, Stage.NONE.value)
+RESOURCE_COLOURS = {resource.value: resource.colour for resource in Resource}
+RESOURCE_LABELS = {resource.value: resource.words for resource in Resource}
+# Whatever runs on GPUs alone is drawn without a hatch.
+CATEGORY_HATCHES = {label: category.hatch for label, category in CATEGORIES.items()} | {GPU_ONLY: ""}
+CATEGORY_LABELS = {label: category.words for label, category in CATEGORIES.items()}
+STAGE_LABELS = {stage.value: stage.words for stage in Stage} | {BETWEEN_STAGES: "Between stages"}
 
 TOTALS_TO_BARS = (1, 2.5)  # heights of the upper and the lower panel
 COLUMN_INCHES = 4.3  # width of the bars' area for up to four workloads: one column of a paper

@@ -79,15 +79,14 @@ def wrap_module(module: ModuleType | type, category: str = "simulator") -> int:
     Raises:
         UsageError: there is no such category, or nothing native in the module.
     """
-    from rlscope.model import Category
+    from rlscope.model import CATEGORIES
     from rlscope.record import recorder
 
-    known = {each.label: each for each in Category if each is not Category.CUDA_WAIT}
-    if category not in known:
-        raise UsageError(f"a category is one of {', '.join(known)}; wrap_module() was given {category!r}")
+    if category not in CATEGORIES:
+        raise UsageError(f"a category is one of {', '.join(CATEGORIES)}; wrap_module() was given {category!r}")
     if recorder.active is None or recorder.active.is_over:
         return 0
-    count = recorder.active.wrap(module, known[category])
+    count = recorder.active.wrap(module, CATEGORIES[category])
     if count == 0:
         raise UsageError(
             f"{module.__name__} has no native functions that can be intercepted; give the module or type that does"

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import click
 
 from rlscope.analysis.advice.advice import Advice
-from rlscope.analysis.advice.causes import cause_text
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.outline.tree import LEAST_SHARE, tree_lines
 from rlscope.analysis.rows import Record, sums
@@ -285,7 +284,7 @@ class _Text:
 
 def _causes(advice: Advice, is_whole: bool) -> list[Part]:
     """Return the causes of a run; small ones as one part, unless there is only one."""
-    parts = [Part(0, cause_text(each.cause), each.seconds, each.share) for each in advice.causes]
+    parts = [Part(0, each.cause.words, each.seconds, each.share) for each in advice.causes]
     small = [part for part in parts if part.share < LEAST_SHARE]
     if is_whole or len(small) < 2:
         return parts

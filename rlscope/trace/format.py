@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import Any
 
 from rlscope import _analysis
-from rlscope.model import NO_OPERATION, STAGES, TRAINING_LOOP
+from rlscope.model import Stage
 from rlscope.version import FORMAT_VERSION
 
 FILE_MAGIC = b"RLSCOPE\0"
@@ -36,7 +36,7 @@ HOST = 0xFFFFFFFF  # the device of the queue with what happens beside the device
 MAX_VARINT_BYTES = 8
 MAX_VARINT_VALUE = (1 << 7 * MAX_VARINT_BYTES) - 1
 #: A launch site's stage is a place in this list.
-LAUNCH_STAGES = (NO_OPERATION, TRAINING_LOOP, *STAGES)
+LAUNCH_STAGES = tuple(stage.value for stage in Stage)
 
 
 class ClockKind(IntEnum):

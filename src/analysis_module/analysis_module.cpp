@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "chunk_reader.h"
 #include "communication_intervals.h"
 #include "crc32c.h"
 #include "demangle.h"
@@ -17,11 +18,10 @@
 #include "python_errors.h"
 #include "python_values.h"
 #include "slice_functions.h"
-#include "stages.h"
 #include "sweep.h"
 #include "swept.h"
 #include "swept_detail.h"
-#include "chunk_reader.h"
+#include "vocabulary.h"
 
 namespace rlscope {
 namespace {

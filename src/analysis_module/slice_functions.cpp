@@ -12,7 +12,7 @@
 #include "python_errors.h"
 #include "row_class.h"
 #include "slice_batches.h"
-#include "stages.h"
+#include "vocabulary.h"
 
 namespace rlscope {
 namespace {

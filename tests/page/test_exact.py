@@ -15,6 +15,7 @@ from trace_builder import End, ProcessScript, ThreadScript, phase, write_scripts
 from twin_detail import DetailTwin, events_of
 
 from benchmarks.synthetic import TICKS_PER_13, write_trace
+from rlscope.model import CATEGORIES, GPU_ONLY
 from rlscope.page.grid import bins_for
 from rlscope.page.trace_data import MIDDLE
 
@@ -34,7 +35,7 @@ NOTE_POINTER = """() => {
   canvas.addEventListener('pointerdown', (event) => window.places.push(event.offsetX));
   canvas.addEventListener('pointermove', (event) => window.places.length && window.places.push(event.offsetX));
 }"""
-LAYERS = ("python", "simulator", "backend", "cuda", "wait", "gpu")
+LAYERS = (*CATEGORIES, GPU_ONLY)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,9 @@ from page_colours import colours_of, light_of
 from page_traces import page_of, training
 from trace_builder import write_scripts
 
-LAYERS = ("python", "simulator", "backend", "cuda", "wait", "gpu")
+from rlscope.model import CATEGORIES, GPU_ONLY
+
+LAYERS = (*CATEGORIES, GPU_ONLY)
 OTHER_SCHEME = {"light": "dark", "dark": "light"}
 LEAST_CONTRAST, LEAST_DISTANCE = 3.0, 15.0
 #: What is left of red, green and blue light for people who lack one kind of cone (Viénot, Brettel and Mollon).

@@ -2,30 +2,37 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from typing import NamedTuple
 
 from rlscope.analysis.table_rows import BreakdownRow
 from rlscope.analysis.tables.loop import Loops
-from rlscope.model import COMPILE, STAGES, Category, Resource
+from rlscope.model import CATEGORIES, COMPILE, DECODING, REWARD, STAGES, Category, Name, Resource
 
 
-class Cause(str, Enum):
-    """A cause bounds an instant; the first that fits, from top to bottom, counts."""
+class Cause(Name):
+    """A cause bounds an instant; the first that fits, from top to bottom, counts.
 
-    COMPILATION = "compilation"  # the operation `compile`
-    GPU = "gpu"  # a device works, the CPU waits for it
-    WAITING = "waiting"  # nothing works
-    OVERLAP = "overlap"  # CPU and device work at once
-    COMMUNICATION = "communication"  # devices only communicate with each other, the CPU waits for them
-    SIMULATOR = "simulator"  # the CPU, and no device computes, as all below
-    PYTHON = "python"
-    BACKEND = "backend"
-    LAUNCHES = "launches"  # CUDA calls
+    Attributes:
+        words: what people call it, as in "bound by the GPU".
+        colour: the name of its colour on a page: that of the layer that it is of.
+    """
+
+    words: str
+    colour: str
+
+    COMPILATION = "compilation", "compilation", "backend"  # the operation `compile`
+    GPU = "gpu", "the GPU", "gpu"  # a device works, the CPU waits for it
+    WAITING = "waiting", "waiting", "wait"  # nothing works
+    OVERLAP = "overlap", "CPU and GPU at once", "gpu"
+    # Devices only communicate with each other, the CPU waits for them.
+    COMMUNICATION = "communication", "communication between devices", "wait"
+    SIMULATOR = "simulator", "the simulator", "simulator"  # the CPU, and no device computes, as all below
+    PYTHON = "python", "Python", "python"
+    BACKEND = "backend", "the backend's CPU code", "backend"
+    LAUNCHES = "launches", "CUDA calls", "cuda"
 
 
 #: Operations that a change is about.
-REWARD, DECODING = "reward", ("generate", "decode")
 PARTS = frozenset((REWARD, *DECODING))
 
 
@@ -52,11 +59,8 @@ Mix = Mapping[Kind, float]
 STANDS_OUT = 1 / 3
 #: Share of a whole that sums of many floats may be off by.
 NOTHING = 1e-9
-_OF_CATEGORY = {
-    Category.SIMULATOR.label: Cause.SIMULATOR,
-    Category.BACKEND.label: Cause.BACKEND,
-    Category.CUDA.label: Cause.LAUNCHES,
-}
+#: Of a layer in which the CPU is while no device computes.
+OF_CATEGORY = {label: Cause(category.cause) for label, category in CATEGORIES.items()}
 _OF_RESOURCE = {
     Resource.GPU.value: Cause.GPU,
     Resource.IDLE.value: Cause.WAITING,
@@ -65,35 +69,11 @@ _OF_RESOURCE = {
 }
 
 
-_TEXTS = {
-    Cause.COMPILATION: "compilation",
-    Cause.GPU: "the GPU",
-    Cause.WAITING: "waiting",
-    Cause.OVERLAP: "CPU and GPU at once",
-    Cause.COMMUNICATION: "communication between devices",
-    Cause.SIMULATOR: "the simulator",
-    Cause.PYTHON: "Python",
-    Cause.BACKEND: "the backend's CPU code",
-    Cause.LAUNCHES: "CUDA calls",
-}
-
-
-#: What people call a layer.
-CATEGORY_TEXTS = {"python": _TEXTS[Cause.PYTHON]} | {
-    category: _TEXTS[cause] for category, cause in _OF_CATEGORY.items()
-}
-
-
-def cause_text(cause: Cause) -> str:
-    """Return what people call a cause, as in "bound by the GPU"."""
-    return _TEXTS[cause]
-
-
 def cause_of(operation: str, category: str, resource: str) -> Cause:
     """Return the cause of a row of the breakdown."""
     if operation == COMPILE:
         return Cause.COMPILATION
-    return _OF_RESOURCE.get(resource) or _OF_CATEGORY.get(category, Cause.PYTHON)
+    return _OF_RESOURCE.get(resource) or OF_CATEGORY[category]
 
 
 def waiting_s(mix: Mix) -> float:

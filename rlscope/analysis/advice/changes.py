@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from rlscope.analysis.advice.causes import NOTHING, Cause, Kind
 from rlscope.analysis.advice.owner_path import OwnerPath
 from rlscope.analysis.advice.removal import Removal
-from rlscope.analysis.advice.rollouts import BACKPROPAGATION, INFERENCE, SIMULATION, savings_of_rollouts
+from rlscope.analysis.advice.rollouts import savings_of_rollouts
 from rlscope.analysis.devices.rows import DeviceIdleRow, GpuOperationRow
 from rlscope.analysis.tables.samples import SampleTailRow
-from rlscope.model import Category
+from rlscope.model import BACKPROPAGATION, INFERENCE, SIMULATION, Category
 
 #: Changes that have a simulation elsewhere. Of one process alone they save the same, wherever that is.
 ELSEWHERE = frozenset(("step environments asynchronously", "move the simulation to the device"))

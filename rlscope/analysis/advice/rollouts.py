@@ -3,16 +3,15 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from rlscope.analysis.advice.causes import DECODING, REWARD, Cause, Kind, Mix
+from rlscope.analysis.advice.causes import Cause, Kind, Mix
 from rlscope.analysis.advice.owner_path import OwnerPath
 from rlscope.analysis.advice.removal import Removal
 from rlscope.analysis.devices.causes import IdleCause
 from rlscope.analysis.devices.rows import DeviceIdleRow, GpuOperationRow
 from rlscope.analysis.tables.samples import SampleTailRow
-from rlscope.model import SYNCHRONISATION
+from rlscope.model import BACKPROPAGATION, DECODING, INFERENCE, REWARD, SIMULATION, SYNCHRONISATION
 from rlscope.text.numbers import digits, duration
 
-SIMULATION, INFERENCE, BACKPROPAGATION = "simulation", "inference", "backpropagation"
 #: Work of the CPU while no device works.
 WITHOUT_DEVICE = (Cause.SIMULATOR, Cause.PYTHON, Cause.BACKEND, Cause.LAUNCHES)
 

@@ -4,15 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
 
-from rlscope.analysis.advice.causes import (
-    CATEGORY_TEXTS,
-    NOTHING,
-    STANDS_OUT,
-    Cause,
-    CauseTime,
-    cause_text,
-    cause_times,
-)
+from rlscope.analysis.advice.causes import NOTHING, OF_CATEGORY, STANDS_OUT, Cause, CauseTime, cause_times
 from rlscope.analysis.advice.changes import ELSEWHERE, Change
 from rlscope.analysis.advice.counted_waits import Wait
 from rlscope.analysis.advice.owner_path import SAID, Followed, OwnerPath
@@ -20,8 +12,8 @@ from rlscope.analysis.memory.rows import MemoryGrowthRow
 from rlscope.analysis.ranks.rows import StragglerRow
 from rlscope.analysis.rows import sums
 from rlscope.analysis.run_tables import RunTables
-from rlscope.analysis.tables.loop import AFTER, BEFORE, NO_PHASE_PART
-from rlscope.model import COMPILE, EVALUATION, NO_OPERATION, PUBLISHED_STAGES, STAGES, Category
+from rlscope.analysis.tables.loop import NO_PHASE_PART
+from rlscope.model import COMPILE, EVALUATION, NO_OPERATION, PUBLISHED_STAGES, STAGES, Category, LoopPart
 from rlscope.text import printable
 from rlscope.text.numbers import digits, duration, percent, size
 
@@ -34,21 +26,18 @@ Line = tuple[str, str, int]
 UNNAMED_SHOWN = 3
 HOW_TO_NAME = (
     'Name it with `with rlscope.operation("simulation"):` around it, or without an edit with `rlscope record '
-    "--operation simulation=MODULE:FUNCTION`; inference, backpropagation and synchronisation are the other stages"
+    f"--operation simulation=MODULE:FUNCTION`; {', '.join(STAGES[1:-1])} and {STAGES[-1]} are the other stages"
 )
 #: A stage that has less of a cause is not all of it.
 MOST = 0.99
 LEFT_OUT = {
-    BEFORE: "before the training loop, as starting up",
-    AFTER: "after it, as ending",
+    **{part.value: part.words for part in LoopPart},
     NO_PHASE_PART: "in no phase",
     EVALUATION: "of evaluation",
 }
 #: The category that is entered with each call.
-CALLS = {
-    Cause.SIMULATOR: Category.SIMULATOR.label,
-    Cause.BACKEND: Category.BACKEND.label,
-    Cause.LAUNCHES: Category.CUDA.label,
+CALLS: dict[Cause, str] = {
+    cause: label for label, cause in OF_CATEGORY.items() if cause not in (Cause.PYTHON, Cause.WAITING)
 }
 
 
@@ -115,16 +104,16 @@ def _cause_sentences(tables: RunTables, path: OwnerPath, causes: Sequence[CauseT
     spent = f"{duration(first.seconds)} of {duration(path.total_s)} ({percent(first.share)}){_where(path, first)}"
     spent += _calls(tables, path, first)
     if path.works_beside:
-        yield f"Of the seconds as they are given to threads, the largest part is {cause_text(first.cause)}: {spent}."
+        yield f"Of the seconds as they are given to threads, the largest part is {first.cause.words}: {spent}."
     elif first.share < STANDS_OUT:
-        yield f"Nothing stands out; the largest part is {cause_text(first.cause)}: {spent}."
+        yield f"Nothing stands out; the largest part is {first.cause.words}: {spent}."
     elif first.share > MOST:
-        yield f"Bound by {cause_text(first.cause)}: {spent}."
+        yield f"Bound by {first.cause.words}: {spent}."
     else:
-        yield f"Bound by {cause_text(first.cause)}: {spent}; without it, {_speedup(path, first.seconds)}."
+        yield f"Bound by {first.cause.words}: {spent}; without it, {_speedup(path, first.seconds)}."
     rest = [each for each in causes[1:] if each.share >= SAID]
     if rest:
-        listed = (f"{cause_text(each.cause)} {duration(each.seconds)} ({percent(each.share)})" for each in rest)
+        listed = (f"{each.cause.words} {duration(each.seconds)} ({percent(each.share)})" for each in rest)
         yield f"Then {', '.join(listed)}."
 
 
@@ -207,7 +196,7 @@ def _needed(group: Followed) -> str:
         needed += f" on average ({duration(min(works_s))} to {duration(max(works_s))})"
     if group.mean_s > 0:
         most = cause_times(group.mix)[0]
-        needed += f", {percent(most.share)} of it {cause_text(most.cause)}"
+        needed += f", {percent(most.share)} of it {most.cause.words}"
     return needed
 
 
@@ -339,7 +328,8 @@ def _cause(row: StragglerRow) -> str:
     """Say what it does for longer than the others, if that is as long as a half of what it is late."""
     if row.cause_s < row.late_s / 2:
         return ""
-    where = f"{CATEGORY_TEXTS.get(row.cause, row.cause)}{f' in {row.stage}' if row.stage else ''}"
+    cause = OF_CATEGORY[row.cause].words if row.cause in OF_CATEGORY else row.cause
+    where = f"{cause}{f' in {row.stage}' if row.stage else ''}"
     return f" ({where}, {duration(row.cause_s)} more than the others)"
 
 
@@ -358,7 +348,7 @@ def line_sentences(tables: RunTables, process: str, cause: CauseTime) -> Iterato
     elif cause.cause is Cause.GPU:
         yield f"{percent(share)} of the waits for the GPU in {cause.stage} ({duration(seconds)}) are in {place}."
     else:
-        of_cause = f"the time of {cause_text(cause.cause)} in {cause.stage}"
+        of_cause = f"the time of {cause.cause.words} in {cause.stage}"
         yield f"About {percent(share)} of {of_cause} is of calls in {place}."
 
 
@@ -374,9 +364,9 @@ def _times(tables: RunTables, where: tuple[str, str], cause: Cause) -> Iterator[
                 of_line = point.line_stacks / point.stacks if point.stacks else 0.0
                 yield (point.caller, point.file, point.line), of_line * point.seconds
                 yield ("", "", 0), (1 - of_line) * point.seconds
-    else:
+    elif cause is not Cause.WAITING:  # of which calls are no part: waits have lines of their own
         for site in tables.call_sites:
-            if (site.process, site.stage) == where and CATEGORY_TEXTS.get(site.category) == cause_text(cause):
+            if (site.process, site.stage) == where and OF_CATEGORY[site.category] is cause:
                 yield (site.caller, site.file, site.line), site.seconds
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rlscope.analysis.correction.costs import Bounds, Cost
 from rlscope.analysis.swept import PartBounds, RowKey, Swept
-from rlscope.model import NS_PER_S, Category, Resource
+from rlscope.model import GPU_ONLY, NS_PER_S, Category, Resource
 from rlscope.text import cuda_version
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 #: The parts of a tick in which the sweep counts overhead.
 PARTS_PER_TICK = 256
-#: Time of which correction took the CPU's part is of no layer.
-GPU_CATEGORY = "gpu"
 #: What is left of a resource without the CPU.
 DEVICES_ALONE = {
     Resource.BOTH.value: Resource.GPU.value,
@@ -191,7 +189,7 @@ def corrected_parts(found: Swept) -> dict[RowKey, PartBounds]:
     for row in correction.removed:
         _add(parts, row.key, row.parts, -1)
     for row in correction.turned:
-        _add(parts, row.key._replace(category=GPU_CATEGORY, resource=DEVICES_ALONE[row.resource]), row.parts, 1)
+        _add(parts, row.key._replace(category=GPU_ONLY, resource=DEVICES_ALONE[row.resource]), row.parts, 1)
     return parts
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from rlscope._analysis import perfetto_slices, slice_batches
 from rlscope.analysis.ranks.matching import CommunicatorKey, communicators_of
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
-from rlscope.model import NS_PER_S, STAGES, TRAINING_LOOP, Category
+from rlscope.model import NS_PER_S, Category, Stage
 
 #: The kind of a slice by its number: the layer of a call, or what else it is.
 SLICE_KINDS = (
@@ -21,7 +21,7 @@ SLICE_KINDS = (
     "operation", "phase", "kernel", "copy", "memset", "task", "collective",
 )  # fmt: skip
 #: The stage of a slice by its number.
-SLICE_STAGES = ("(none)", TRAINING_LOOP, *STAGES)
+SLICE_STAGES = tuple(stage.value for stage in Stage)
 
 
 class SliceTrack(NamedTuple):

@@ -3,7 +3,18 @@
 from enum import Enum
 
 from rlscope.analysis.devices.swept import SweptIdle
-from rlscope.model import COMPILE, NO_OPERATION, STAGES, Category
+from rlscope.model import (
+    CATEGORIES,
+    COMPILE,
+    INFERENCE,
+    NO_OPERATION,
+    REWARD,
+    STAGES,
+    TOOL_CALL,
+    WAIT_FOR_BATCH,
+    Category,
+    Stage,
+)
 
 
 class IdleCause(str, Enum):
@@ -30,11 +41,11 @@ class IdleCause(str, Enum):
 
 _OF_OPERATION = {
     COMPILE: IdleCause.COMPILE,
-    "reward": IdleCause.REWARD,
-    "tool_call": IdleCause.TOOL,
+    REWARD: IdleCause.REWARD,
+    TOOL_CALL: IdleCause.TOOL,
 }
-_OF_STAGE = {"simulation": IdleCause.SIMULATION, "synchronisation": IdleCause.SYNCHRONISATION}
-_OF_CATEGORY = {Category.CUDA.label: IdleCause.LAUNCH_BOUND, Category.BACKEND.label: IdleCause.BACKEND}
+_OF_STAGE = {stage.value: IdleCause(stage.idle_cause) for stage in Stage if stage.idle_cause}
+_OF_CATEGORY = {label: IdleCause(category.idle_cause) for label, category in CATEGORIES.items()}
 
 
 def idle_cause(row: SweptIdle, gives_work: bool, waits_for_process: bool, evaluates: bool) -> IdleCause:
@@ -54,8 +65,8 @@ def idle_cause(row: SweptIdle, gives_work: bool, waits_for_process: bool, evalua
         return _OF_STAGE[row.stage]
     if row.category == Category.SIMULATOR.label:
         return IdleCause.SIMULATION
-    waits, waits_for_batch = row.category == Category.WAIT.label, row.operation == "wait_for_batch"
-    if row.is_in_tail and (row.stage == "inference" or (row.stage not in STAGES and (waits or waits_for_batch))):
+    waits, waits_for_batch = row.category == Category.WAIT.label, row.operation == WAIT_FOR_BATCH
+    if row.is_in_tail and (row.stage == INFERENCE or (row.stage not in STAGES and (waits or waits_for_batch))):
         return IdleCause.TAIL
     if waits_for_batch:
         return IdleCause.QUEUE_EMPTY
@@ -65,4 +76,4 @@ def idle_cause(row: SweptIdle, gives_work: bool, waits_for_process: bool, evalua
         return IdleCause.UNEXPLAINED
     if row.category == Category.BACKEND.label and gives_work:
         return IdleCause.LAUNCH_BOUND
-    return _OF_CATEGORY.get(row.category, IdleCause.PYTHON)
+    return _OF_CATEGORY[row.category]

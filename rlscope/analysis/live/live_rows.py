@@ -11,7 +11,7 @@ from rlscope.analysis.swept import SweptProgress
 from rlscope.analysis.table_rows import BreakdownRow, WaitRow
 from rlscope.analysis.tables.dependencies import dependency_rows, wait_rows
 from rlscope.analysis.tables.processes import parents
-from rlscope.model import NS_PER_S, Category
+from rlscope.model import CATEGORIES, NS_PER_S, Category
 
 #: A process that waits for less of its time waits for nobody.
 LEAST_WAIT = 0.01
@@ -94,8 +94,8 @@ def live_processes(swept: TraceSweep, breakdown: Rows[BreakdownRow], end_ns: int
         seconds = process.length_ns(found.end_ticks - found.start_ticks) / NS_PER_S
         if seconds <= 0:
             continue
-        in_category = {category.label: by_category.get((process.name, category.label), 0.0) for category in Category}
-        wait_s = in_category["wait"]
+        seconds_of = {f"{label}_s": by_category.get((process.name, label), 0.0) for label in CATEGORIES}
+        waits = by_category.get((process.name, Category.WAIT.label), 0.0) >= LEAST_WAIT * seconds
         rows.append(
             LiveProcess(
                 process=process.name,
@@ -104,13 +104,9 @@ def live_processes(swept: TraceSweep, breakdown: Rows[BreakdownRow], end_ns: int
                 has_ended=bool(file.header.stop_ticks or process.ended_by),
                 seconds=seconds,
                 stage=stages[process.name][1],
-                python_s=in_category["python"],
-                simulator_s=in_category["simulator"],
-                backend_s=in_category["backend"],
-                cuda_s=in_category["cuda"],
-                wait_s=wait_s,
-                crossings_per_s=sum(found.events[label] for label in in_category) / seconds,
-                waits_for=waited_for.get(process.name, "") if wait_s >= LEAST_WAIT * seconds else "",
+                **seconds_of,
+                crossings_per_s=sum(found.events[label] for label in CATEGORIES) / seconds,
+                waits_for=waited_for.get(process.name, "") if waits else "",
                 silent_s=max(end_ns - file.clock.realtime_ns(found.last_record_ticks), 0) / NS_PER_S,
             )
         )

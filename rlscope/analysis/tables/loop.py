@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from rlscope.analysis.rows import Rows, sums
 from rlscope.analysis.sweep import TraceSweep
 from rlscope.analysis.table_rows import BreakdownRow, OutsideRow
-from rlscope.model import EVALUATION, NO_OPERATION, NO_PHASE, NS_PER_S
+from rlscope.model import EVALUATION, NO_OPERATION, NO_PHASE, NS_PER_S, LoopPart
 
-#: Parts of a process's time in no operation.
-BEFORE, BETWEEN, AFTER = "before", "in", "after"
 #: The part of a process that has phases only: they do not say where its loop is.
 NO_PHASE_PART = "no phase"
 
@@ -70,12 +68,14 @@ class Loops:
 def loops_of(breakdown: Iterable[BreakdownRow], outside: Sequence[OutsideRow]) -> Loops:
     """Find the loops of a run by two tables of it."""
     rows = [*breakdown]
-    between = {row.process for row in outside if row.part == BETWEEN}
+    between = {row.process for row in outside if row.part == LoopPart.IN}
     training = between | {row.process for row in rows if is_named(row) and row.phase != EVALUATION}
     evaluated = [row for row in rows if row.phase == EVALUATION]
     evaluation_s = sums((row.process, row.seconds) for row in evaluated if row.process in training)
     whole_s = sums(((row.process, row.category, row.resource), row.seconds) for row in outside)
-    between_s = sums(((row.process, row.category, row.resource), row.seconds) for row in outside if row.part == BETWEEN)
+    between_s = sums(
+        ((row.process, row.category, row.resource), row.seconds) for row in outside if row.part == LoopPart.IN
+    )
     return Loops(
         processes=training | {row.process for row in evaluated},
         training=training,
@@ -89,10 +89,10 @@ def _left_out(
     breakdown: Iterable[BreakdownRow], outside: Iterable[OutsideRow], evaluation_s: Mapping[str, float]
 ) -> dict[str, dict[str, float]]:
     bounded = {row.process for row in breakdown if row.operation != NO_OPERATION and row.phase != EVALUATION}
-    bounded |= {row.process for row in outside if row.part != BEFORE}
+    bounded |= {row.process for row in outside if row.part != LoopPart.BEFORE}
     found: dict[str, dict[str, float]] = {}
     for row in outside:
-        if row.part != BETWEEN:
+        if row.part != LoopPart.IN:
             parts = found.setdefault(row.process, {})
             name = row.part if row.process in bounded else NO_PHASE_PART
             parts[name] = parts.get(name, 0.0) + row.seconds

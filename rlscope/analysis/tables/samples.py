@@ -7,10 +7,7 @@ from rlscope.analysis.rows import Row, Rows
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
 from rlscope.analysis.swept import SweptSample
 from rlscope.analysis.table_rows import ProcessRow
-from rlscope.model import NS_PER_S
-
-#: The stage in which samples are made.
-INFERENCE = "inference"
+from rlscope.model import INFERENCE, NS_PER_S
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -1,5 +1,5 @@
 // Where the time went: bars of stages that open into operations, layers and functions.
-import { CATEGORIES, STAGES } from "./colours.js";
+import { CATEGORIES, STAGES } from "./vocabulary.js";
 import { bar, button, make, replace } from "./elements.js";
 import { count, duration, percent } from "./format.js";
 import { table } from "./table.js";

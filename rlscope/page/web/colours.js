@@ -1,16 +1,12 @@
 // Which colour a category, a stage or an operation has: those of page.css, as numbers for the canvas.
+import { CATEGORIES, STAGE_COLOURS } from "./vocabulary.js";
 
-export const CATEGORIES = ["python", "simulator", "backend", "cuda", "wait", "gpu"];
-export const STAGES = ["simulation", "inference", "backpropagation", "synchronisation", "training_loop", "(none)"];
-const STAGE_COLOURS = new Map([
-  ["simulation", "simulator"], ["inference", "backend"], ["backpropagation", "cuda"], ["synchronisation", "gpu"],
-  ["training_loop", "python"], ["(none)", "wait"],
-]);
+const COLOURS_OF_STAGES = new Map(STAGE_COLOURS);
 
 /** The name of the colour in page.css. @param {string} key @param {string} by category, stage or operation */
 export function colourName(key, by) {
   if (by === "category") return CATEGORIES.includes(key) ? key : "gpu";
-  if (by === "stage") return STAGE_COLOURS.get(key) ?? "gpu";
+  if (by === "stage") return COLOURS_OF_STAGES.get(key) ?? "gpu";
   let hash = 7;
   for (const character of key) hash = (hash * 31 + character.charCodeAt(0)) >>> 0;
   return CATEGORIES[hash % CATEGORIES.length];

@@ -1,5 +1,6 @@
 // The row of phases of a process: in each column the exact shares of its phases, and their names where there is room.
-import { CATEGORIES, readColours } from "./colours.js";
+import { readColours } from "./colours.js";
+import { CATEGORIES } from "./vocabulary.js";
 import { columnTicks, paintColumns } from "./columns.js";
 
 export const PHASES = 14; // height in pixels of the page

@@ -5,7 +5,6 @@ import os
 import socket
 import struct
 import time
-from dataclasses import asdict
 from typing import Any
 
 from rlscope.model import ClockExchange
@@ -107,4 +106,4 @@ class RemoteClock:
 
     def as_property(self) -> dict[str, Any]:
         """Return what a process file says of the clock."""
-        return {"exchanges": [asdict(found) for found in self._exchanges], "unanswered": self._unanswered}
+        return {"exchanges": [found._asdict() for found in self._exchanges], "unanswered": self._unanswered}

@@ -10,11 +10,12 @@ from rlscope.analysis.live.live_trace import LiveView
 from rlscope.analysis.rows import sums
 from rlscope.analysis.table_rows import BreakdownRow
 from rlscope.analysis.tables.processes import as_tree
+from rlscope.model import CATEGORIES
 from rlscope.report.screen import Screen, padded
 from rlscope.text.numbers import duration, percent, prefixed, span
 
 #: A bar has one letter for each of its cells.
-LETTERS = {"python": "p", "simulator": "s", "backend": "b", "cuda": "c", "wait": "."}
+LETTERS = {label: category.letter for label, category in CATEGORIES.items()}
 LEGEND = "bar: " + ", ".join(f"{letter} {category}" for category, letter in LETTERS.items())
 #: In which processes and operations can stand, and what the order is by.
 ORDERS = ("tree", "work", "calls")
@@ -123,8 +124,7 @@ def _process_table(view: LiveView, screen: Screen, shown: Shown) -> list[str]:
         _line(("process", "stage", f"share of {duration(view.end_s - view.start_s)}", "calls/s", "waits for"), widths)
     ]
     for place, (name, (_, row)) in enumerate(zip(names, rows, strict=True)):
-        times = (row.python_s, row.simulator_s, row.backend_s, row.cuda_s, row.wait_s)
-        bar = letter_bar(dict(zip(LETTERS, times, strict=True)), row.seconds, bar_cells)
+        bar = letter_bar({label: getattr(row, f"{label}_s") for label in CATEGORIES}, row.seconds, bar_cells)
         cells = (name, screen.shown(row.stage), bar, prefixed(row.crossings_per_s), screen.shown(_state(row)))
         line = _line([screen.cut(cell, width) for cell, width in zip(cells, widths, strict=True)], widths)
         lines.append((">" if place == shown.chosen else " ") + line[1:])
@@ -157,7 +157,7 @@ def _operation_table(view: LiveView, screen: Screen, process: str) -> list[str]:
 
 def _categories(rows: Sequence[BreakdownRow]) -> dict[str, float]:
     found = sums((row.category, row.seconds) for row in rows)
-    return {category: found.get(category, 0.0) for category in LETTERS}
+    return {category: found.get(category, 0.0) for category in CATEGORIES}
 
 
 def letter_bar(times: dict[str, float], whole: float, width: int) -> str:

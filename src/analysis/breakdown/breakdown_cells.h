@@ -8,7 +8,6 @@
 
 namespace rlscope {
 
-constexpr size_t kCategories = 6;
 constexpr auto kPython = static_cast<uint8_t>(Category::kPython);
 constexpr auto kSimulator = static_cast<uint8_t>(Category::kSimulator);
 constexpr auto kBackend = static_cast<uint8_t>(Category::kBackend);
@@ -34,13 +33,15 @@ inline uint64_t python_ticks(const Row& row) {
 }
 
 // Categories in which the CPU only waits.
-constexpr bool is_blocked(uint8_t category) { return category == kWait || category == kCudaWait; }
+constexpr uint32_t kBlockedCategories = [] {
+  uint32_t bits = 0;
+  for (size_t category = 0; category < kCategories; category++) bits |= uint32_t{kCategoryColumns[category].is_blocked} << category;
+  return bits;
+}();
+constexpr bool is_blocked(uint8_t category) { return kBlockedCategories >> category & 1; }
 
 // As tables have it.
-constexpr Category folded_category(uint8_t category) {
-  auto known = static_cast<Category>(category);
-  return known == Category::kCudaWait ? Category::kCuda : known;
-}
+constexpr Category folded_category(uint8_t category) { return kCategoryColumns[category].in_tables; }
 
 // Where time counts: a cell of a row of the breakdown.
 struct BreakdownPlace {

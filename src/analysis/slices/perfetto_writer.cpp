@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "stages.h"
+#include "vocabulary.h"
 
 namespace rlscope {
 namespace {
@@ -90,8 +90,8 @@ void PerfettoWriter::start(const Sequence& sequence) {
   std::string own_clock = message(1, number(1, kClock) + number(2, sequence.now_ns) + number(3, true));
   std::string defaults = number(58, kClock) + message(11, number(11, sequence.number));
   std::string categories;
-  for (size_t kind = 0; kind < std::size(kSliceKinds); kind++) {
-    categories += message(1, number(1, kind + 1) + message(2, kSliceKinds[kind]));
+  for (size_t kind = 0; kind < kSliceKinds; kind++) {
+    categories += message(1, number(1, kind + 1) + message(2, slice_kind_label(kind)));
   }
   append_packet(number(10, sequence.number) + number(13, kStateCleared) +
                 message(6, trace_clock + own_clock + number(2, kBootTime)) + message(59, defaults) + message(12, categories));

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,9 +13,12 @@
 namespace rlscope {
 
 // Of a boundary its category's number; device work counts on from kPhase.
-enum class SliceKind : uint8_t { kOperation = 6, kPhase = 7, kKernel = 8, kCopy = 9, kMemset = 10, kTask = 11, kCollective = 12 };
-constexpr const char* kSliceKinds[] = {"python", "simulator", "backend", "cuda", "wait", "cuda", "operation",
-                                       "phase",  "kernel",    "copy",    "memset", "task", "collective"};
+enum class SliceKind : uint8_t { kOperation = kCategories, kPhase, kKernel, kCopy, kMemset, kTask, kCollective };
+constexpr const char* kOtherSliceKinds[] = {"operation", "phase", "kernel", "copy", "memset", "task", "collective"};
+constexpr size_t kSliceKinds = kCategories + std::size(kOtherSliceKinds);
+inline const char* slice_kind_label(size_t kind) {
+  return kind < kCategories ? kCategoryColumns[kind].label : kOtherSliceKinds[kind - kCategories];
+}
 
 enum class TrackKind : uint8_t { kThread, kQueue, kTasks, kCollectives };
 constexpr const char* kTrackKinds[] = {"thread", "queue", "tasks", "collectives"};

@@ -185,8 +185,8 @@ template <bool kWithDetail>
   uint32_t id = reader.id();
   if (__builtin_expect(!tables_.knows_name(id), 0)) return false;
   SweepTables::NameState& name = tables_.name(id);
-  if (__builtin_expect(name.kind != NameKind::kBoundary || name.category >= kWait, 0)) return false;
-  if (thread.category() >= kWait || !(thread.runs_python || thread.boundaries > 0)) return false;
+  if (__builtin_expect(name.kind != NameKind::kBoundary || is_blocked(name.category), 0)) return false;
+  if (is_blocked(thread.category()) || !(thread.runs_python || thread.boundaries > 0)) return false;
   if (!owner_.remains(thread, name.category)) return false;
   name.count++;
   thread.events++;

@@ -27,6 +27,8 @@ struct Labels {
 
 // kCommunication: all that the devices do.
 enum class Resource : uint8_t { kCpu, kBoth, kGpu, kCpuAndCommunication, kCommunication, kIdle };
+constexpr const char* kResourceLabels[] = {"cpu", "cpu+gpu", "gpu", "cpu+communication", "communication", "idle"};
+inline const char* resource_label(Resource resource) { return kResourceLabels[static_cast<size_t>(resource)]; }
 
 // Ticks of one (phase, stage, operation, category, resource).
 struct BreakdownRow {
@@ -129,6 +131,8 @@ struct WaitRow {
 // Where time in no operation lies. The training loop goes from the first `training_loop` to its last end; without one,
 // from the first begin of an operation to the last end of one; a report of progress counts as either.
 enum class LoopPart : uint8_t { kBefore, kIn, kAfter };
+constexpr const char* kLoopPartLabels[] = {"before", "in", "after"};
+inline const char* part_label(LoopPart part) { return kLoopPartLabels[static_cast<size_t>(part)]; }
 
 // Ticks in no operation and no phase.
 struct OutsideRow {
@@ -310,9 +314,5 @@ struct SweepResult {
   std::optional<Overhead> correction;  // only with costs
   std::optional<DetailResult> detail;  // only with borders
 };
-
-const char* category_label(Category category);
-const char* resource_label(Resource resource);
-const char* part_label(LoopPart part);
 
 }  // namespace rlscope

@@ -10,8 +10,19 @@
 namespace rlscope {
 namespace {
 
-constexpr uint8_t kStagePlaces[kStages] = {0, 5, 3, 2, 1, 4};  // in alphabetical order
-constexpr uint8_t kStageAtPlace[kStages] = {0, 4, 3, 2, 5, 1};
+// Stages in alphabetical order.
+struct StageOrder {
+  uint8_t place_of[kStages];
+  uint8_t stage_at[kStages];
+};
+constexpr StageOrder kStageOrder = [] {
+  StageOrder order{};
+  for (size_t stage = 0; stage < kStages; stage++) {
+    for (std::string_view other : kStageLabels) order.place_of[stage] += other < kStageLabels[stage];
+    order.stage_at[order.place_of[stage]] = static_cast<uint8_t>(stage);
+  }
+  return order;
+}();
 
 // A wait in code that nobody intercepts. Without a space, behind which a name has the stream that is waited for.
 constexpr std::string_view kBlockedInNoBoundary = "(blocked)";
@@ -210,7 +221,7 @@ void SweepTables::add_cells(uint32_t thread, uint32_t phase, Scope scope, const 
     if (row.ticks[i] == 0) continue;
     auto category = static_cast<uint8_t>(i % kCategories);
     cells.push_back({thread, phase_order_.place_of[phase], operation_order_.place_of[scope / kStages],
-                     kStagePlaces[scope % kStages], folded_category(category), resource_of(i),
+                     kStageOrder.place_of[scope % kStages], folded_category(category), resource_of(i),
                      row.ticks[i]});
   }
 }
@@ -226,7 +237,7 @@ std::vector<BreakdownRow> SweepTables::rows_of(std::vector<Cell> cells) const {
       continue;
     }
     rows.push_back({cell.thread, labels_->phases[phase_order_.label_at[cell.phase_place]],
-                    kStageLabels[kStageAtPlace[cell.stage_place]],
+                    kStageLabels[kStageOrder.stage_at[cell.stage_place]],
                     labels_->operations[operation_order_.label_at[cell.operation_place]],
                     cell.category, cell.resource, cell.ticks});
   }
@@ -267,14 +278,14 @@ std::vector<TransitionRow> SweepTables::transitions(bool of_evaluation) const {
         Category left = folded_category(static_cast<uint8_t>(from));
         Category entered = folded_category(static_cast<uint8_t>(to));
         if (!count || left == entered) continue;
-        counts[{kStagePlaces[scope % kStages], operation_order_.place_of[scope / kStages], left, entered}] += count;
+        counts[{kStageOrder.place_of[scope % kStages], operation_order_.place_of[scope / kStages], left, entered}] += count;
       }
     }
   }
   std::vector<TransitionRow> rows;
   for (const auto& [key, count] : counts) {
     const auto& [stage_place, operation_place, from, to] = key;
-    rows.push_back({kStageLabels[kStageAtPlace[stage_place]],
+    rows.push_back({kStageLabels[kStageOrder.stage_at[stage_place]],
                     labels_->operations[operation_order_.label_at[operation_place]], from, to, count});
   }
   return rows;
@@ -410,7 +421,7 @@ std::string_view SweepTables::function_label(const std::vector<Name>& names, uin
 SweepTables::WorkCell SweepTables::work_cell(uint32_t device, const LaunchSite& launch_site, uint32_t name,
                                              const WorkSum& sum) const {
   Scope scope = scope_of(launch_site);
-  return {device, kStagePlaces[scope % kStages], operation_order_.place_of[scope / kStages], name, sum, 0};
+  return {device, kStageOrder.place_of[scope % kStages], operation_order_.place_of[scope / kStages], name, sum, 0};
 }
 
 // In order, one of each key.
@@ -430,7 +441,7 @@ std::vector<SweepTables::WorkCell> SweepTables::folded(std::vector<WorkCell> cel
 }
 
 std::string_view SweepTables::stage_label(const WorkCell& cell) const {
-  return kStageLabels[kStageAtPlace[cell.stage_place]];
+  return kStageLabels[kStageOrder.stage_at[cell.stage_place]];
 }
 
 std::string_view SweepTables::operation_label(const WorkCell& cell) const {

@@ -12,9 +12,9 @@
 
 #include "breakdown_cells.h"
 #include "device_timeline.h"
-#include "stages.h"
 #include "sweep_result.h"
 #include "trace_file.h"
+#include "vocabulary.h"
 
 namespace rlscope {
 

@@ -11,7 +11,19 @@
 namespace rlscope {
 
 // The lower the sooner. By whether the thread is outside any operation, and by its category.
-constexpr uint64_t kOwnerRank[2][kCategories] = {{0, 1, 3, 2, 9, 8}, {4, 5, 7, 6, 11, 10}};
+struct OwnerRanks {
+  uint64_t of[2][kCategories];
+};
+constexpr OwnerRanks kOwnerRanks = [] {
+  OwnerRanks ranks{};
+  for (size_t category = 0; category < kCategories; category++) {
+    const CategoryColumns& columns = kCategoryColumns[category];
+    for (size_t is_outside : {0, 1}) {
+      ranks.of[is_outside][category] = (2 * columns.is_blocked + is_outside) * kCategories + columns.owner_place;
+    }
+  }
+  return ranks;
+}();
 
 class Owner {
  public:
@@ -48,7 +60,7 @@ class Owner {
   static constexpr size_t kFewThreads = 8;
 
   uint64_t key_of(const Thread& thread, uint8_t category) const {
-    return kOwnerRank[scope_of(thread) == 0][category] << 32 | thread.slot;
+    return kOwnerRanks.of[scope_of(thread) == 0][category] << 32 | thread.slot;
   }
   uint64_t key_of(const Thread& thread) const {
     uint64_t key = key_of(thread, thread.category());

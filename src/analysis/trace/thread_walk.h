@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "stages.h"
 #include "trace_reader.h"
+#include "vocabulary.h"
 
 namespace rlscope {
 

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "vocabulary.h"
+
 namespace rlscope {
 
 constexpr char kFileMagic[8] = {'R', 'L', 'S', 'C', 'O', 'P', 'E', '\0'};
@@ -68,17 +70,6 @@ constexpr int64_t kPeriodsOfCalls = 8;
 
 enum class EntryType : uint32_t { kName = 1, kProperties = 2, kQueue = 3, kLaunchSite = 4, kCode = 5, kStack = 6 };
 enum class NameKind : uint8_t { kOperation = 1, kPhase = 2, kBoundary = 3, kDeviceWork = 4 };
-// kCudaWait is a CUDA call that waits for the device; tables call it cuda.
-enum class Category : uint8_t { kPython = 0, kSimulator = 1, kBackend = 2, kCuda = 3, kWait = 4, kCudaWait = 5 };
-// The part of training that an instant belongs to. The first two apply where no enclosing operation is one of the others.
-enum class Stage : uint8_t {
-  kNone = 0,
-  kTrainingLoop = 1,
-  kSimulation = 2,
-  kInference = 3,
-  kBackpropagation = 4,
-  kSynchronisation = 5,  // from version 4 on
-};
 
 struct ClockPair {
   uint64_t ticks;

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "name_facts.h"
-#include "stages.h"
+#include "vocabulary.h"
 
 namespace rlscope {
 

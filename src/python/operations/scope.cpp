@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "session.h"
-#include "stages.h"
 #include "tasks.h"
+#include "vocabulary.h"
 
 namespace rlscope {
 namespace {

@@ -153,7 +153,8 @@ TEST(TraceFile, CatalogEntriesThatCannotBe) {
   EXPECT_NE(message(queue_entry(5, 3)).find("stream 5 is two queues"), std::string::npos);
   EXPECT_NE(message(launch_site_entry(1, 0, Stage::kNone)).find("id 1 is two launch sites"), std::string::npos);
   EXPECT_NE(message(launch_site_entry(2, 77, Stage::kNone)).find("the launch site with id 2, operation 77"), std::string::npos);
-  EXPECT_NE(message(launch_site_entry(2, 1, static_cast<Stage>(6))).find("stage 6 is impossible"), std::string::npos);
+  EXPECT_NE(message(launch_site_entry(2, 1, static_cast<Stage>(kStages))).find("stage " + std::to_string(kStages) + " is impossible"),
+            std::string::npos);
   EXPECT_NE(message(launch_site_entry(2, 0, Stage::kInference)).find("operation 0 and stage 3"), std::string::npos);
   EXPECT_NE(message(launch_site_entry(0xFFFFFFFF, 1, Stage::kNone)).find("id 4294967295"), std::string::npos);
   EXPECT_NE(message(entry(EntryType::kQueue, "1234")).find("16 bytes was expected, 4 were found"), std::string::npos);

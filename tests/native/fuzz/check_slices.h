@@ -1,7 +1,6 @@
 // Of any file that can be swept, slices nest within their window, and Perfetto's packets hold each of them.
 #pragma once
 #include <cstdint>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +24,7 @@ class NestingSink : public rlscope::SliceSink {
     Track& on = tracks_[track];
     check(slice.start_ns >= on.now_ns && slice.start_ns >= window_.start_ticks, "slices begin in order, in the window");
     check(slice.depth == on.open, "a slice's depth is how many enclose it");
-    check(static_cast<size_t>(slice.kind) < std::size(rlscope::kSliceKinds), "slices are of known kinds");
+    check(static_cast<size_t>(slice.kind) < rlscope::kSliceKinds, "slices are of known kinds");
     check(slice.name < file_.names().size() && slice.operation < file_.names().size(), "slices have names");
     on.now_ns = slice.start_ns;
     on.open++;

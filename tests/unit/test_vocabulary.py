@@ -1,0 +1,110 @@
+"""Whoever adds a category, a stage, a resource or a part of a run is told what it still lacks."""
+
+import re
+from enum import Enum
+from pathlib import Path
+
+import pytest
+
+from rlscope.analysis.advice.causes import Cause
+from rlscope.analysis.contents import ContentsProcess
+from rlscope.analysis.devices.causes import IdleCause
+from rlscope.analysis.live.live_rows import LiveProcess
+from rlscope.model import CATEGORIES, GPU_ONLY, Category, LoopPart, Name, Resource, Stage
+from rlscope.record.config import LAYERS
+
+ROOT = Path(__file__).resolve().parents[2]
+FORMAT, SWEPT = "src/core/format/vocabulary.h", "src/analysis/tables/sweep_result.h"
+VOCABULARY = (ROOT / "docs/vocabulary.md").read_text()
+#: What pages have colours for.
+COLOURS = {*CATEGORIES, GPU_ONLY}
+PUBLISHED_STAGES = {"simulation", "inference", "backpropagation"}
+
+
+def of_native(enumeration: str, header: str) -> list[tuple[str, str]]:
+    """The members of an enumeration in C++ as Python spells them, each with its label, by their numbers."""
+    text = re.sub(r"//.*", "", (ROOT / header).read_text())
+    members = re.search(rf"enum class {enumeration} : \w+ \{{(.*?)\}}", text, re.DOTALL)
+    labels = re.search(rf"k{enumeration}(?:Labels|Columns)\[\] = \{{(.*?)\}};", text, re.DOTALL)
+    assert members and labels
+    names = [re.sub(r"(?<!^)(?=[A-Z])", "_", name).upper() for name in re.findall(r"\bk(\w+)", members[1])]
+    return list(zip(names, re.findall(r'"([^"]+)"', labels[1]), strict=True))
+
+
+NATIVE = {
+    Category: (FORMAT, of_native("Category", FORMAT)),
+    Stage: (FORMAT, of_native("Stage", FORMAT)),
+    Resource: (SWEPT, of_native("Resource", SWEPT)),
+    LoopPart: (SWEPT, of_native("LoopPart", SWEPT)),
+}
+MEMBERS = [member for enumeration in NATIVE for member in enumeration]
+
+
+def told(kind: type[Enum]) -> set[str]:
+    return {member.value for member in kind}
+
+
+def lacks(member: Enum) -> dict[str, bool]:
+    """What a member of the vocabulary needs, and whether it lacks that."""
+    header, native = NATIVE[type(member)]
+    place = [*type(member)].index(member)
+    label = member.label if isinstance(member, Category) else member.value
+    needed = {f"its place and label in {header}": native[place : place + 1] != [(member.name, label)]}
+    if isinstance(member, Category):
+        words = re.search(r"\| category \| .*?: (.*) \|", VOCABULARY)
+        needed |= {
+            "a hatch that no other has": [each.hatch for each in CATEGORIES.values()].count(member.hatch) != 1,
+            "a letter that no other has": [each.letter for each in CATEGORIES.values()].count(member.letter) != 1,
+            "colours such as #142858": not all(
+                re.fullmatch("#[0-9a-f]{6}", each) for each in (member.light, member.dark)
+            ),
+            "a category that published figures have": member.published not in CATEGORIES,
+            "a cause of rlscope/analysis/advice/causes.py": member.cause not in told(Cause),
+            "a cause of rlscope/analysis/devices/causes.py": member.idle_cause not in told(IdleCause),
+            "a column of rlscope/analysis/contents.py": member.label not in ContentsProcess.columns(),
+            "a column of rlscope/analysis/live/live_rows.py": f"{member.label}_s" not in LiveProcess.columns(),
+            "a place in the list of categories in docs/vocabulary.md": not words
+            or member.label not in words[1].split(", "),
+        }
+    if isinstance(member, Stage):
+        needed |= {
+            "a stage that published figures have": member.published not in {*PUBLISHED_STAGES, ""},
+            "a colour of a page": member.colour not in COLOURS,
+            "a cause of rlscope/analysis/devices/causes.py": member.idle_cause not in {*told(IdleCause), ""},
+            "a row in docs/vocabulary.md": member.value not in ("(none)", "training_loop")
+            and f"\n| {member.value} | " not in VOCABULARY,
+        }
+    if isinstance(member, Resource):
+        needed["a resource that published figures have"] = member.published not in {*told(Resource), ""}
+    return needed
+
+
+@pytest.mark.parametrize("member", MEMBERS, ids=str)
+def test_each_member_has_everything(member: Enum) -> None:
+    missing = [what for what, is_missing in lacks(member).items() if is_missing]
+    assert not missing, f"{member!r} lacks {'; '.join(missing)}"
+
+
+@pytest.mark.parametrize("enumeration", NATIVE, ids=lambda each: each.__name__)
+def test_the_headers_have_no_more(enumeration: type[Enum]) -> None:
+    header, native = NATIVE[enumeration]
+    assert [name for name, _ in native] == [member.name for member in enumeration], header
+
+
+def test_causes_have_a_colour_of_the_page() -> None:
+    assert {cause.colour for cause in Cause} <= COLOURS
+
+
+def test_what_can_be_recorded_are_categories() -> None:
+    assert set(LAYERS) <= CATEGORIES.keys()
+
+
+def test_a_member_without_all_columns_says_which() -> None:
+    with pytest.raises(TypeError, match="Half 'a' lacks colour, place"):
+
+        class Half(Name):
+            words: str
+            colour: str
+            place: int
+
+            A = "a", "words"
