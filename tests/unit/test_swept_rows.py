@@ -54,7 +54,7 @@ def written(folder: Path, declared: str) -> "subprocess.CompletedProcess[str]":
     (folder / "package").mkdir(exist_ok=True)
     (folder / "package/found.py").write_text(declared)
     (folder / "package/swept_types.py").write_text(TYPES)
-    words = [sys.executable, GENERATOR, "made/rows.h", "package/found.py", "package/swept_types.py"]
+    words = [sys.executable, str(GENERATOR), "made/rows.h", "package/found.py", "package/swept_types.py"]
     return subprocess.run(words, cwd=folder, capture_output=True, text=True)
 
 

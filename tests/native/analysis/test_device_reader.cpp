@@ -84,7 +84,7 @@ TEST(DeviceReader, LearnsWhatIsAddedWhileItReads) {
       << header << chunk(open_catalog, kEntries) << work;
   SweepResult result = sweep(trace, {});
   ASSERT_EQ(result.device_work.size(), 1u);
-  EXPECT_EQ(result.device_work[0].name, "gemm");
+  EXPECT_EQ(result.device_work[0].name.text, "gemm");
   EXPECT_EQ(result.device_work[0].operation, "inference");
 }
 
