@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import TypedDict, overload
 
-from rlscope.analysis.detail.slices import SliceBatch, SliceTracks
-from rlscope.analysis.detail.swept import EventWindow
+from rlscope.analysis.detail.swept import EventWindow, SliceBatch, SliceTracks
 from rlscope.analysis.devices.swept import SweptPlaceIdle, SweptSharing
 from rlscope.analysis.swept import Swept
 

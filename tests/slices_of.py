@@ -9,7 +9,8 @@ from trace_builder import Begin, Collective, End, ProcessScript, Task, Work
 from twin_sweep import stage_of
 
 from rlscope._analysis import slice_batches
-from rlscope.analysis.detail.slices import SLICE_KINDS, SLICE_STAGES, SliceBatch, SliceTracks
+from rlscope.analysis.detail.slices import SLICE_KINDS, SLICE_STAGES
+from rlscope.analysis.detail.swept import SliceBatch, SliceTracks
 from rlscope.model import NO_OPERATION, NameKind
 from rlscope.trace import format as fmt
 

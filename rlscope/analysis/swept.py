@@ -1,7 +1,6 @@
-"""This file names what the sweep finds in a process file: the rows and sums that `rlscope._analysis.sweep` returns.
+"""This file declares what the sweep finds in a process file: the rows and sums that `rlscope._analysis.sweep` returns.
 
-The extension module makes these classes (src/analysis_module/swept.cpp), each with its fields in the order given here.
-Ticks are those of the process's clock.
+C++ has the named tuples as structs of the same names: see swept_types.py.
 """
 
 from __future__ import annotations
@@ -14,6 +13,21 @@ from rlscope.analysis.devices.swept import SweptProcessIdle
 from rlscope.analysis.lines.swept import SweptCallSite, SweptLine, SweptSyncPoint
 from rlscope.analysis.memory.swept import SweptMemory, SweptMemorySeries
 from rlscope.analysis.ranks.swept import SweptCollectives
+from rlscope.analysis.swept_types import (
+    ByteCount,
+    CategoryLabel,
+    Count,
+    Label,
+    Number,
+    PartLabel,
+    ResourceLabel,
+    SymbolLabel,
+    Text,
+    ThreadId,
+    TickParts,
+    Ticks,
+    Version,
+)
 
 
 class RowKey(NamedTuple):
@@ -29,12 +43,12 @@ class RowKey(NamedTuple):
 class SweptTime(NamedTuple):
     """The ticks of one row of the breakdown."""
 
-    phase: str
-    stage: str
-    operation: str
-    category: str
-    resource: str
-    ticks: int
+    phase: Label
+    stage: Label
+    operation: Label
+    category: CategoryLabel
+    resource: ResourceLabel
+    ticks: Ticks
 
     @property
     def key(self) -> RowKey:
@@ -45,31 +59,31 @@ class SweptTime(NamedTuple):
 class SweptThreadTime(NamedTuple):
     """The ticks of one row of a thread's own breakdown; `thread` is its number in the process."""
 
-    thread: int
-    phase: str
-    stage: str
-    operation: str
-    category: str
-    resource: str
-    ticks: int
+    thread: Number
+    phase: Label
+    stage: Label
+    operation: Label
+    category: CategoryLabel
+    resource: ResourceLabel
+    ticks: Ticks
 
 
 class SweptTransition(NamedTuple):
     """This says how often a stage's operation went from one category into another."""
 
-    stage: str
-    operation: str
-    from_category: str
-    to_category: str
-    entries: int
+    stage: Label
+    operation: Label
+    from_category: CategoryLabel
+    to_category: CategoryLabel
+    entries: Count
 
 
 class SweptPhase(NamedTuple):
     """A named phase: its first begin and its last end."""
 
-    phase: str
-    start_ticks: int
-    end_ticks: int
+    phase: Label
+    start_ticks: Ticks
+    end_ticks: Ticks
 
 
 class SweptWait(NamedTuple):
@@ -84,12 +98,12 @@ class SweptWait(NamedTuple):
         ticks: All ticks in which it waited; over all rows they sum to the breakdown's category `wait`.
     """
 
-    phase: str
-    boundary: str
-    entries: int
-    in_operations_ticks: int
-    in_loop_ticks: int
-    ticks: int
+    phase: Label
+    boundary: Label
+    entries: Count
+    in_operations_ticks: Ticks
+    in_loop_ticks: Ticks
+    ticks: Ticks
 
 
 class SweptTask(NamedTuple):
@@ -105,13 +119,13 @@ class SweptTask(NamedTuple):
         longest_ticks: The maximum.
     """
 
-    operation: str
-    ended: int
-    running_ticks: int
-    elapsed_ticks: int
-    median_ticks: int
-    p99_ticks: int
-    longest_ticks: int
+    operation: Label
+    ended: Count
+    running_ticks: Ticks
+    elapsed_ticks: Ticks
+    median_ticks: Ticks
+    p99_ticks: Ticks
+    longest_ticks: Ticks
 
 
 class SweptSample(NamedTuple):
@@ -135,21 +149,21 @@ class SweptSample(NamedTuple):
         queue_ticks: For how long their tasks were in no operation that encloses no other.
     """
 
-    name: str
-    complete: int
-    discarded: int
-    tokens: int
-    discarded_tokens: int
-    oldest_version: int
-    newest_version: int
-    staleness: int
-    most_staleness: int
-    timed: int
-    elapsed_ticks: int
-    median_ticks: int
-    p99_ticks: int
-    longest_ticks: int
-    queue_ticks: int
+    name: Label
+    complete: Count
+    discarded: Count
+    tokens: Count
+    discarded_tokens: Count
+    oldest_version: Version
+    newest_version: Version
+    staleness: Count
+    most_staleness: Count
+    timed: Count
+    elapsed_ticks: Ticks
+    median_ticks: Ticks
+    p99_ticks: Ticks
+    longest_ticks: Ticks
+    queue_ticks: Ticks
 
 
 class SweptSampleTail(NamedTuple):
@@ -158,107 +172,107 @@ class SweptSampleTail(NamedTuple):
     `reports` is how many reports came before; in `worked_ticks` a device worked for the process.
     """
 
-    reports: int
-    samples: int
-    start_ticks: int
-    end_ticks: int
-    worked_ticks: int
+    reports: Count
+    samples: Count
+    start_ticks: Ticks
+    end_ticks: Ticks
+    worked_ticks: Ticks
 
 
 class SweptOutside(NamedTuple):
     """Ticks in no operation and no phase: `before` the training loop, `in` it or `after` it."""
 
-    part: str
-    category: str
-    resource: str
-    ticks: int
+    part: PartLabel
+    category: CategoryLabel
+    resource: ResourceLabel
+    ticks: Ticks
 
 
 class SweptCudaCall(NamedTuple):
     """A function of CUDA, whether it waits for the device, and how often it was called."""
 
-    name: str
+    name: Label
     waits: bool
-    calls: int
+    calls: Count
 
 
 class SweptDevice(NamedTuple):
     """This is what a device did for the process. No instant counts twice in the first three ticks; others are sums."""
 
-    device: int  # CUDA's number in the process
-    busy_ticks: int
-    communication_ticks: int  # some work was communication
-    exposed_ticks: int  # of these, all was
-    kernel_count: int
-    kernel_ticks: int
-    copy_count: int
-    copy_ticks: int
-    copy_bytes: int
-    memset_count: int
-    memset_ticks: int
-    memset_bytes: int
+    device: Number  # CUDA's number in the process
+    busy_ticks: Ticks
+    communication_ticks: Ticks  # some work was communication
+    exposed_ticks: Ticks  # of these, all was
+    kernel_count: Count
+    kernel_ticks: Ticks
+    copy_count: Count
+    copy_ticks: Ticks
+    copy_bytes: ByteCount
+    memset_count: Count
+    memset_ticks: Ticks
+    memset_bytes: ByteCount
 
 
 class SweptDeviceOperation(NamedTuple):
     """This is what an operation launched on a device; the busy and exposed ticks of a device sum to its own."""
 
-    device: int
-    stage: str
-    operation: str
-    busy_ticks: int
-    exposed_ticks: int
-    kernels: int
+    device: Number
+    stage: Label
+    operation: Label
+    busy_ticks: Ticks
+    exposed_ticks: Ticks
+    kernels: Count
 
 
 class SweptDeviceWork(NamedTuple):
     """The pieces of work of one name that an operation launched on a device."""
 
-    device: int
-    stage: str
-    operation: str
-    name: str
-    pieces: int
-    ticks: int
-    moved_bytes: int
+    device: Number
+    stage: Label
+    operation: Label
+    name: SymbolLabel
+    pieces: Count
+    ticks: Ticks
+    moved_bytes: ByteCount
 
 
 class SweptStream(NamedTuple):
     """A thread: its number in the process, the system's id of it, and the events that it began."""
 
-    thread: int
-    thread_id: int
-    events: int
+    thread: Number
+    thread_id: ThreadId
+    events: Count
 
 
 class SweptProgress(NamedTuple):
     """The reports of progress: how many iterations there were, and what the first and the last report said."""
 
-    iterations: int
-    first_ticks: int
-    first_timesteps: int
-    last_ticks: int
-    last_timesteps: int
-    total_timesteps: int
-    baseline_timesteps: int | None
-    evaluation_ticks: int  # from the first report to the last, in the phase `evaluation`
+    iterations: Count
+    first_ticks: Ticks
+    first_timesteps: Count
+    last_ticks: Ticks
+    last_timesteps: Count
+    total_timesteps: Count
+    baseline_timesteps: Count | None
+    evaluation_ticks: Ticks  # from the first report to the last, in the phase `evaluation`
 
 
 class PartBounds(NamedTuple):
     """The least, the expected and the most that something may be, in parts of a tick: 256 to the tick."""
 
-    least: int
-    expected: int
-    most: int
+    least: TickParts
+    expected: TickParts
+    most: TickParts
 
 
 class SweptOverhead(NamedTuple):
     """This is what recording added to one row of the breakdown, which may have several of these."""
 
-    phase: str
-    stage: str
-    operation: str
-    category: str
-    resource: str
+    phase: Label
+    stage: Label
+    operation: Label
+    category: CategoryLabel
+    resource: ResourceLabel
     parts: PartBounds
 
     @property
@@ -281,8 +295,8 @@ class SweptCorrection(NamedTuple):
     removed: list[SweptOverhead]
     turned: list[SweptOverhead]
     uncorrectable: PartBounds
-    charged: dict[str, int]
-    uncalibrated: dict[str, int]
+    charged: dict[Text, Count]
+    uncalibrated: dict[Text, Count]
 
 
 @dataclass(frozen=True, kw_only=True)

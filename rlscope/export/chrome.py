@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rlscope.analysis.detail.slices import SliceTrack
+from rlscope.analysis.detail.swept import SliceTrack
 from rlscope.analysis.sweep import ProcessSweep
 from rlscope.export.columns import Array, SliceColumns, each_part
 from rlscope.export.run import Counter, ExportRun, Span, timesteps, track_name

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from rlscope.analysis.detail.slices import SLICE_KINDS, SLICE_STAGES, SliceBatch, SliceTrack, SliceTracks
+from rlscope.analysis.detail.slices import SLICE_KINDS, SLICE_STAGES
+from rlscope.analysis.detail.swept import SliceBatch, SliceTrack, SliceTracks
 from rlscope.analysis.sweep import ProcessSweep
 from rlscope.export.run import ExportRun
 

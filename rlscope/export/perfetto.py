@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from itertools import count
 
-from rlscope.analysis.detail.slices import SliceTrack
+from rlscope.analysis.detail.swept import SliceTrack
 from rlscope.analysis.sweep import ProcessSweep
 from rlscope.export import packets
 from rlscope.export.run import ExportRun, thread_ids, timesteps, track_name

@@ -10,7 +10,8 @@ from typing import NamedTuple, TypeVar
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import make_analysis
-from rlscope.analysis.detail.slices import RunSlices, SliceTrack, SliceTracks, run_slices
+from rlscope.analysis.detail.slices import RunSlices, run_slices
+from rlscope.analysis.detail.swept import SliceTrack, SliceTracks
 from rlscope.analysis.sweep import ProcessSweep, sweep_trace
 from rlscope.analysis.tables.calls import detail_of
 from rlscope.errors import UsageError

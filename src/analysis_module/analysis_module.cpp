@@ -248,7 +248,7 @@ PyObject* py_event_window(PyObject*, PyObject* args, PyObject* kwargs) {
     return event_window(file, start_ticks, end_ticks, static_cast<size_t>(std::max<Py_ssize_t>(most_events, 1)));
   };
   return between(path, start, end, recovers != 0, find,
-                 [](const TraceFile& file, const EventWindow& found) { return to_swept(file, found); });
+                 [](const TraceFile& file, EventWindow& found) { return to_swept(file, found); });
 }
 
 PyObject* py_crc32c(PyObject*, PyObject* args) {

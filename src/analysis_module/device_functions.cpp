@@ -9,9 +9,7 @@
 #include "device_sharing.h"
 #include "device_union.h"
 #include "python_errors.h"
-#include "python_values.h"
-#include "row_class.h"
-#include "sweep_result.h"
+#include "python_rows.h"
 
 namespace rlscope {
 namespace {
@@ -99,19 +97,6 @@ IdleUser to_idle_user(PyObject* item) {
           to_vector(tails, "tails must be a sequence", to_span)};
 }
 
-Owned to_python(const DeviceSharing& device) {
-  DeviceClass make_sharing("SweptSharing"), make_share("SweptShare"), make_switches("SweptSwitches");
-  Owned shares = make_share.list(device.processes, [](const ProcessShare& each) {
-    return tuple(number(each.alone), number(each.shared));
-  });
-  Owned switches = checked(PyList_New(0));
-  for (const auto& [between, sum] : device.switches) {
-    append(switches.get(), make_switches(number(between.first), number(between.second), number(sum.count),
-                                         number(sum.time), number(sum.longest)));
-  }
-  return make_sharing(number(device.shared), std::move(shares), std::move(switches));
-}
-
 }  // namespace
 
 const char* const kDeviceUnionHelp =
@@ -167,14 +152,12 @@ PyObject* py_device_sharing(PyObject*, PyObject* args, PyObject* kwargs) {
   }
   return with_python_errors(nullptr, [&] {
     std::vector<UnionInput> inputs = to_union_inputs(given);
-    std::vector<DeviceSharing> devices;
+    std::vector<SweptSharing> devices;
     {
       WithoutGil released;
       devices = device_sharing(inputs, recovers != 0);
     }
-    Owned result = checked(PyList_New(0));
-    for (const DeviceSharing& device : devices) append(result.get(), to_python(device));
-    return result.release();
+    return ToPython()(devices).release();
   });
 }
 
@@ -194,18 +177,12 @@ PyObject* py_device_idle(PyObject*, PyObject* args, PyObject* kwargs) {
       PyErr_Format(PyExc_ValueError, "a span for each place was expected, but there are %zu", spans.size());
       throw PythonError{};
     }
-    std::vector<PlaceIdleRow> rows;
+    IdleOfPlaces found;
     {
       WithoutGil released;
-      rows = device_idle(users, spans, recovers != 0);
+      found = device_idle(users, spans, recovers != 0);
     }
-    DeviceClass make_idle("SweptIdle");
-    return DeviceClass("SweptPlaceIdle").list(rows, [&](const PlaceIdleRow& row) {
-      Owned user = row.user == kNoUser ? Owned(Py_NewRef(Py_None)) : number(row.user);
-      Owned idle = make_idle(text(row.stage), text(row.operation), text(category_label(row.category)),
-                             truth(row.is_evaluation), text(row.wait), truth(row.is_in_tail), number(row.time));
-      return tuple(number(row.place), std::move(user), std::move(idle));
-    }).release();
+    return ToPython()(found.rows).release();
   });
 }
 

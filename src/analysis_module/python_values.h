@@ -4,7 +4,6 @@
 #include <Python.h>
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -55,18 +54,6 @@ inline Owned tuple(Items... items) {
   Py_ssize_t index = 0;
   (PyTuple_SET_ITEM(result.get(), index++, items.release()), ...);
   return result;
-}
-
-inline Owned texts(const std::vector<std::string>& values) {
-  Owned list = checked(PyList_New(0));
-  for (const std::string& value : values) append(list.get(), text(value));
-  return list;
-}
-
-inline Owned counts(const std::map<std::string, uint64_t>& values) {
-  Owned dict = checked(PyDict_New());
-  for (const auto& [key, value] : values) check(PyDict_SetItem(dict.get(), text(key).get(), number(value).get()));
-  return dict;
 }
 
 inline Owned numbers(const std::vector<uint64_t>& values) {

@@ -1,4 +1,4 @@
-// What Python gives to a walk over slices, and how it gets them: classes of rlscope/analysis/detail/slices.py.
+// What Python gives to a walk over slices, and how it gets them.
 #include "slice_functions.h"
 
 #include <algorithm>
@@ -10,14 +10,12 @@
 #include "demangle.h"
 #include "perfetto_writer.h"
 #include "python_errors.h"
-#include "row_class.h"
+#include "python_rows.h"
 #include "slice_batches.h"
 #include "vocabulary.h"
 
 namespace rlscope {
 namespace {
-
-constexpr const char* kModule = "rlscope.analysis.detail.slices";
 
 // Holds Python's lock for as long as it exists, in a thread that had let others run.
 class WithGil {
@@ -55,44 +53,32 @@ std::map<std::string, uint64_t> to_communicators(PyObject* dict) {
   return found;
 }
 
-Owned name_text(const TraceFile& file, uint32_t id) {
+std::string name_text(const TraceFile& file, uint32_t id) {
   const Name& name = file.names()[id];
-  return text(name.kind == NameKind::kDeviceWork ? demangled(name.text) : name.text);
-}
-
-Owned track_rows(const std::vector<SliceTrack>& tracks) {
-  return RowClass("SliceTrack", kModule).list(tracks, [](const SliceTrack& track) {
-    return tuple(text(kTrackKinds[static_cast<size_t>(track.kind)]), number(track.stream), number(track.lane),
-                 number(track.device), number(track.cuda_stream), number(track.slices));
-  });
+  return name.kind == NameKind::kDeviceWork ? demangled(name.text) : name.text;
 }
 
 void call(PyObject* function, Owned argument) { checked(PyObject_CallOneArg(function, argument.get())); }
 
-// Makes Python's batches of ours, each with the names that come in it first.
+// Gives Python our batches, each with the names that come in it first.
 class BatchMaker {
  public:
   BatchMaker(const TraceFile& file, PyObject* on_batch) : file_(file), on_batch_(on_batch) {}
 
-  void operator()(const SliceBatch& batch) {
-    WithGil held;
+  void operator()(SliceBatch batch) {
     named_.resize(file_.names().size());
-    Owned names = checked(PyDict_New());
     for (const std::vector<uint32_t>* ids : {&batch.names, &batch.operations}) {
-      for (uint32_t id : *ids) add(names.get(), id);
+      for (uint32_t id : *ids) {
+        if (id == 0 || named_[id]) continue;
+        named_[id] = true;
+        batch.new_names.emplace(id, name_text(file_, id));
+      }
     }
-    call(on_batch_, RowClass("SliceBatch", kModule)(
-                        raw(batch.tracks), raw(batch.starts), raw(batch.ends), raw(batch.kinds), raw(batch.names),
-                        raw(batch.operations), raw(batch.stages), raw(batch.depths), raw(batch.flows), std::move(names), track_rows(batch.new_tracks)));
+    WithGil held;
+    call(on_batch_, ToPython()(batch));
   }
 
  private:
-  void add(PyObject* names, uint32_t id) {
-    if (id == 0 || named_[id]) return;
-    named_[id] = true;
-    check(PyDict_SetItem(names, number(id).get(), name_text(file_, id).get()));
-  }
-
   const TraceFile& file_;
   PyObject* on_batch_;
   std::vector<bool> named_;
@@ -111,7 +97,7 @@ PyObject* tracks_of(PyObject* path, PyObject* window, PyObject* communicators, b
       TraceFile file(PyBytes_AS_STRING(path), recovers);
       found = walk(file, given, numbers);
     }
-    return RowClass("SliceTracks", kModule)(track_rows(found.tracks), raw(found.progress_ns), raw(found.timesteps)).release();
+    return ToPython()(found).release();
   });
 }
 
@@ -148,7 +134,7 @@ PyObject* py_perfetto_slices(PyObject*, PyObject* args, PyObject* kwargs) {
   return tracks_of(path, window, communicators, recovers != 0, [&](TraceFile& file, const SliceWindow& given, const auto& numbers) {
     auto name_of = [&file](uint32_t id) {
       WithGil held;
-      Owned name = name_text(file, id);
+      Owned name = text(name_text(file, id));
       Py_ssize_t bytes = 0;
       const char* utf8 = PyUnicode_AsUTF8AndSize(name.get(), &bytes);
       if (!utf8) throw PythonError{};

@@ -344,14 +344,14 @@ TEST_F(CudaRecords, TheAnalysisReadsThem) {
   TraceFile file(path_, false);
   SweepResult result = sweep(file, {});
   ASSERT_EQ(result.devices.size(), 1u);
-  EXPECT_EQ(result.devices[0].kernels.count, 2u);
+  EXPECT_EQ(result.devices[0].kernel_count, 2u);
   FileHeader header = file.header();
   double ticks_per_ns = static_cast<double>(header.last_pair.ticks - header.first_pair.ticks) /
                         static_cast<double>(header.last_pair.monotonic_ns - header.first_pair.monotonic_ns);
   EXPECT_NEAR(static_cast<double>(result.devices[0].busy_ticks), 2e6 * ticks_per_ns, 2e6 * ticks_per_ns / 100);
   EXPECT_EQ(result.cuda_calls.size(), 1u);
   uint64_t total = 0;
-  for (const BreakdownRow& row : result.breakdown) total += row.ticks;
+  for (const SweptTime& row : result.breakdown) total += row.ticks;
   EXPECT_EQ(total, result.end_ticks - result.start_ticks);
 }
 

@@ -120,9 +120,9 @@ std::vector<uint64_t> content_of(const std::string& path) {
   std::vector<uint64_t> content{result.start_ticks,       result.end_ticks,     result.events["operation"],
                                 result.crossings["f"],    file.names().size(),  file.device_chunks().size(),
                                 file.chunk_change_ticks()};
-  for (const BreakdownRow& row : result.breakdown) content.push_back(row.ticks);
-  for (const BreakdownRow& row : result.threads) content.push_back(row.ticks);
-  for (const DeviceRow& row : result.devices) content.push_back(row.busy_ticks);
+  for (const SweptTime& row : result.breakdown) content.push_back(row.ticks);
+  for (const SweptThreadTime& row : result.threads) content.push_back(row.ticks);
+  for (const SweptDevice& row : result.devices) content.push_back(row.busy_ticks);
   return content;
 }
 

@@ -57,7 +57,7 @@ TEST_F(Recorder, WritesAcrossChunksWithFramesOpen) {
   EXPECT_EQ(result.crossings["call"], 500'000u);
   EXPECT_EQ(result.events["operation"], 1001u);
   uint64_t total = 0;
-  for (const BreakdownRow& row : result.breakdown) total += row.ticks;
+  for (const SweptTime& row : result.breakdown) total += row.ticks;
   EXPECT_EQ(total, result.end_ticks - result.start_ticks);
 }
 
@@ -186,8 +186,8 @@ TEST_F(Recorder, TasksAreKept) {
   for (uint64_t i = 1; i <= 5000; i++) writer->task(outer.id, i << 30, i);
   SweepResult result = stop_and_read();
   ASSERT_EQ(result.tasks.size(), 1u);
-  const TaskRow& row = result.tasks[0];
-  EXPECT_EQ(row.count, 5000u);
+  const SweptTask& row = result.tasks[0];
+  EXPECT_EQ(row.ended, 5000u);
   EXPECT_EQ(row.running_ticks, 5000u * 5001 / 2);
   EXPECT_EQ(row.longest_ticks, 5000ull << 30);
   EXPECT_LE(row.median_ticks, 2500ull << 30);
@@ -202,8 +202,8 @@ TEST_F(Recorder, SamplesAreKept) {
   for (uint64_t i = 1; i <= 5000; i++) writer->sample({outer.id, kSampleOfTask, i, 1ull << 40, i << 30, i << 29});
   SweepResult result = stop_and_read();
   ASSERT_EQ(result.samples.size(), 1u);
-  const SampleRow& row = result.samples[0];
-  EXPECT_EQ(row.count, 5000u);
+  const SweptSample& row = result.samples[0];
+  EXPECT_EQ(row.complete, 5000u);
   EXPECT_EQ(row.tokens, 5000ull << 40);
   EXPECT_EQ(row.newest_version, 5000u);
   EXPECT_EQ(row.staleness, 0u);
@@ -220,10 +220,10 @@ TEST_F(Recorder, CollectivesAreKept) {
   for (uint64_t i = 0; i < 5000; i++) writer->collective({wait.id, 0, i, 1ull << 40, called_at, called_at + 1});
   writer->collective({wait.id, kCollectiveUnwaited, 5000, 0, called_at, 0});
   writer->collective({wait.id, 0, 5001, 0, ~0ull, 0});  // in the future, says the caller
-  CollectiveTable found = stop_and_read().collectives;
-  ASSERT_EQ(found.names.size(), 5002u);
+  SweptCollectives found = stop_and_read().collectives;
+  ASSERT_EQ(found.name_ids.size(), 5002u);
   EXPECT_EQ(found.sequences[4999], 4999u);
-  EXPECT_EQ(found.bytes[4999], 1ull << 40);
+  EXPECT_EQ(found.sizes[4999], 1ull << 40);
   EXPECT_EQ(found.calls[4999], called_at);
   EXPECT_EQ(found.waits[4999], called_at + 1);
   EXPECT_GE(found.ends[4999], called_at);
@@ -242,7 +242,7 @@ TEST_F(Recorder, MemoryIsKeptAndOfMuchEverySecondSample) {
   EXPECT_EQ(result.memory[0].samples, 5000u);
   EXPECT_EQ(result.memory[0].highest_bytes, 4999u);
   ASSERT_EQ(result.memory_series.size(), 1u);
-  const MemorySeries& series = result.memory_series[0];
+  const SweptMemorySeries& series = result.memory_series[0];
   EXPECT_EQ(series.owner, MemoryOwner::kPytorch);
   EXPECT_EQ(series.peak_bytes, 1ull << 40);
   ASSERT_EQ(series.used_bytes.size(), 2500u);

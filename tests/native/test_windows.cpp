@@ -52,7 +52,7 @@ void cross(const CodedId& id, int times) {
 
 uint64_t ticks_of(const SweepResult& result, std::string_view operation) {
   uint64_t ticks = 0;
-  for (const BreakdownRow& row : result.breakdown) ticks += row.operation == operation ? row.ticks : 0;
+  for (const SweptTime& row : result.breakdown) ticks += row.operation == operation ? row.ticks : 0;
   return ticks;
 }
 

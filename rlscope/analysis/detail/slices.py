@@ -1,16 +1,15 @@
 """The slices of processes, which files for other programs hold: every such file draws from here.
 
-The extension module makes the named tuples (src/analysis_module/slice_functions.cpp), each with its fields in the order
-given here. Times are in nanoseconds from the start of the run.
+Times are in nanoseconds from the start of the run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from rlscope._analysis import perfetto_slices, slice_batches
+from rlscope.analysis.detail.swept import SliceBatch, SliceTracks
 from rlscope.analysis.ranks.matching import CommunicatorKey, communicators_of
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
 from rlscope.model import NS_PER_S, Category, Stage
@@ -22,64 +21,6 @@ SLICE_KINDS = (
 )  # fmt: skip
 #: The stage of a slice by its number.
 SLICE_STAGES = tuple(stage.value for stage in Stage)
-
-
-class SliceTrack(NamedTuple):
-    """A track of slices that nest.
-
-    Attributes:
-        kind: `thread`, `queue` of device work, or `tasks` or `collectives` of a thread.
-        stream: The number of the thread or queue in the process.
-        lane: Work of a queue, tasks and collectives may overlap: then they lie in several lanes.
-        device: Of a queue, CUDA's number of the device in the process.
-        cuda_stream: Of a queue.
-        slices: How many it has.
-    """
-
-    kind: str
-    stream: int
-    lane: int
-    device: int
-    cuda_stream: int
-    slices: int
-
-
-class SliceTracks(NamedTuple):
-    """A walk over slices finds tracks, and when the process reported how many timesteps, of 8 bytes each."""
-
-    tracks: list[SliceTrack]
-    progress_ns: bytes
-    timesteps: bytes
-
-
-class SliceBatch(NamedTuple):
-    """Columns of little-endian integers, one entry per slice, in the order in which slices end on each track.
-
-    Attributes:
-        tracks: The place of the track, of 4 bytes each. Tracks come in the order of their places.
-        starts: Of 8 bytes.
-        ends: The same.
-        kinds: Places in `SLICE_KINDS`, of 1 byte.
-        names: Keys of names, of 4 bytes.
-        operations: Those of the innermost operation, of device work that of what launched it; 0 is none.
-        stages: Places in `SLICE_STAGES`, of 1 byte.
-        depths: How many slices of the track enclose it, of 4 bytes.
-        flows: The same number for all ranks in a call of a communicator, of 8 bytes; 0 is none.
-        new_names: Names by key that no earlier batch had.
-        new_tracks: Tracks that no earlier batch had; how many slices they have is not known yet.
-    """
-
-    tracks: bytes
-    starts: bytes
-    ends: bytes
-    kinds: bytes
-    names: bytes
-    operations: bytes
-    stages: bytes
-    depths: bytes
-    flows: bytes
-    new_names: dict[int, str]
-    new_tracks: list[SliceTrack]
 
 
 @dataclass(frozen=True)

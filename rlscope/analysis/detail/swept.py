@@ -1,13 +1,28 @@
-"""The detail of a sweep and the events of a window, by name.
+"""The detail of a sweep, the events of a window, and slices, as C++ finds them.
 
-The extension module makes these classes (src/analysis_module/swept_detail.cpp), each with its fields in the order given
-here. Ticks are those of the process's clock.
+Times of slices are in nanoseconds from the start of the run.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import NamedTuple
+
+from rlscope.analysis.swept_types import (
+    CategoryLabel,
+    Column8,
+    Column32,
+    Column64,
+    Count,
+    Label,
+    Number,
+    Place,
+    ResourceLabel,
+    Text,
+    Ticks,
+    TrackLabel,
+    Version,
+)
 
 
 class SweptFunction(NamedTuple):
@@ -23,45 +38,45 @@ class SweptFunction(NamedTuple):
         ticks: The process's time in it.
     """
 
-    stage: str
-    operation: str
-    category: str
-    resource: str
-    function: str
-    calls: int
-    ticks: int
+    stage: Label
+    operation: Label
+    category: CategoryLabel
+    resource: ResourceLabel
+    function: Label
+    calls: Count
+    ticks: Ticks
 
 
 class SweptSeries(NamedTuple):
     """A series tells the entries of bins apart."""
 
-    stage: str
-    operation: str
-    category: str
-    resource: str
+    stage: Label
+    operation: Label
+    category: CategoryLabel
+    resource: ResourceLabel
 
 
 class SweptLength(NamedTuple):
     """So many instances took so many ticks, rounded down by at most a sixteenth of an octave."""
 
-    ticks: int
-    instances: int
+    ticks: Ticks
+    instances: Count
 
 
 class SweptInstance(NamedTuple):
     """One of the slowest instances of an operation."""
 
-    start_ticks: int
-    ticks: int
+    start_ticks: Ticks
+    ticks: Ticks
 
 
 class SweptInstances(NamedTuple):
     """The instances of an operation on any thread: how many ended, how long they took, and the slowest five."""
 
-    stage: str
-    operation: str
-    ended: int
-    ticks: int
+    stage: Label
+    operation: Label
+    ended: Count
+    ticks: Ticks
     lengths: list[SweptLength]
     slowest: list[SweptInstance]
 
@@ -80,13 +95,13 @@ class SweptSampleSpan(NamedTuple):
         is_discarded: Whether it was discarded.
     """
 
-    name: str
-    start_ticks: int
-    end_ticks: int
-    queue_ticks: int
-    version: int
-    staleness: int
-    tokens: int
+    name: Label
+    start_ticks: Ticks
+    end_ticks: Ticks
+    queue_ticks: Ticks
+    version: Version
+    staleness: Count
+    tokens: Count
     is_discarded: bool
 
 
@@ -101,11 +116,11 @@ class SweptFrame(NamedTuple):
         ticks: The process's ticks in Python in which it was the innermost one.
     """
 
-    stage: str
-    caller: int | None
-    function: str
-    file: str
-    ticks: int
+    stage: Label
+    caller: Place | None
+    function: Label
+    file: Label
+    ticks: Ticks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,8 +169,8 @@ class SweptDetail:
 class EventName(NamedTuple):
     """An event is of a kind: a category, `operation` or `phase`; and its name."""
 
-    kind: str
-    name: str
+    kind: Label
+    name: Label
 
 
 class ThreadEvents(NamedTuple):
@@ -169,16 +184,74 @@ class ThreadEvents(NamedTuple):
         depths: How many events of the thread enclose it, of 4 bytes each.
     """
 
-    thread: int
-    starts: bytes
-    ends: bytes
-    names: bytes
-    depths: bytes
+    thread: Number
+    starts: Column64
+    ends: Column64
+    names: Column32
+    depths: Column32
 
 
 class EventWindow(NamedTuple):
     """The events between two times; `end_ticks` is earlier than asked for if there are too many."""
 
-    end_ticks: int
-    names: dict[int, EventName]
+    end_ticks: Ticks
+    names: dict[Number, EventName]
     threads: list[ThreadEvents]
+
+
+class SliceTrack(NamedTuple):
+    """A track of slices that nest.
+
+    Attributes:
+        kind: `thread`, `queue` of device work, or `tasks` or `collectives` of a thread.
+        stream: The number of the thread or queue in the process.
+        lane: Work of a queue, tasks and collectives may overlap: then they lie in several lanes.
+        device: Of a queue, CUDA's number of the device in the process.
+        cuda_stream: Of a queue.
+        slices: How many it has.
+    """
+
+    kind: TrackLabel
+    stream: Number
+    lane: Number
+    device: Number
+    cuda_stream: Number
+    slices: Count
+
+
+class SliceTracks(NamedTuple):
+    """A walk over slices finds tracks, and when the process reported how many timesteps, of 8 bytes each."""
+
+    tracks: list[SliceTrack]
+    progress_ns: Column64
+    timesteps: Column64
+
+
+class SliceBatch(NamedTuple):
+    """Columns of little-endian integers, one entry per slice, in the order in which slices end on each track.
+
+    Attributes:
+        tracks: The place of the track, of 4 bytes each. Tracks come in the order of their places.
+        starts: Of 8 bytes.
+        ends: The same.
+        kinds: Places in `rlscope.analysis.detail.slices.SLICE_KINDS`, of 1 byte.
+        names: Keys of names, of 4 bytes.
+        operations: Those of the innermost operation, of device work that of what launched it; 0 is none.
+        stages: Places in `SLICE_STAGES` there, of 1 byte.
+        depths: How many slices of the track enclose it, of 4 bytes.
+        flows: The same number for all ranks in a call of a communicator, of 8 bytes; 0 is none.
+        new_names: Names by key that no earlier batch had.
+        new_tracks: Tracks that no earlier batch had; how many slices they have is not known yet.
+    """
+
+    tracks: Column32
+    starts: Column64
+    ends: Column64
+    kinds: Column8
+    names: Column32
+    operations: Column32
+    stages: Column8
+    depths: Column32
+    flows: Column64
+    new_names: dict[Number, Text]
+    new_tracks: list[SliceTrack]

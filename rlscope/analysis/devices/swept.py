@@ -1,27 +1,25 @@
-"""This file names what is found of devices that processes have in common: times are those of the clock that they share.
-
-The extension module makes these classes (src/analysis_module/device_functions.cpp), each with its fields in the order
-given here.
-"""
+"""This file declares what C++ finds of devices that processes have in common, in times of the clock that they share."""
 
 from typing import NamedTuple
+
+from rlscope.analysis.swept_types import CategoryLabel, Count, DeviceSet, Label, Place, SharedTime
 
 
 class SweptShare(NamedTuple):
     """This is how long a device worked for one of several processes: alone, and at once with others."""
 
-    alone: int
-    shared: int
+    alone: SharedTime
+    shared: SharedTime
 
 
 class SweptSwitches(NamedTuple):
     """This says how often a device passed from one process to another, by places, and did nothing between them."""
 
-    before: int
-    after: int
-    times: int
-    time: int
-    longest: int
+    before: Place
+    after: Place
+    times: Count
+    time: SharedTime
+    longest: SharedTime
 
 
 class SweptSharing(NamedTuple):
@@ -33,7 +31,7 @@ class SweptSharing(NamedTuple):
         switches: How it passed from one to another, by their places.
     """
 
-    shared: int
+    shared: SharedTime
     processes: list[SweptShare]
     switches: list[SweptSwitches]
 
@@ -48,16 +46,16 @@ class SweptIdle(NamedTuple):
         is_evaluation: Whether this was in the phase `evaluation`.
         wait: In category `wait`, the name of the boundary, and behind a space its channel, if it has one.
         is_in_tail: Whether this was in a tail of the process's samples.
-        time: How long.
+        time: How long; of a `SweptProcessIdle`, in ticks of the process's clock.
     """
 
-    stage: str
-    operation: str
-    category: str
+    stage: Label
+    operation: Label
+    category: CategoryLabel
     is_evaluation: bool
-    wait: str
+    wait: Label
     is_in_tail: bool
-    time: int
+    time: SharedTime
 
 
 class SweptProcessIdle(NamedTuple):
@@ -68,7 +66,7 @@ class SweptProcessIdle(NamedTuple):
         idle: What the process did, and how long.
     """
 
-    working: int
+    working: DeviceSet
     idle: SweptIdle
 
 
@@ -81,6 +79,6 @@ class SweptPlaceIdle(NamedTuple):
         idle: What it did, and how long.
     """
 
-    place: int
-    user: int | None
+    place: Place
+    user: Place | None
     idle: SweptIdle

@@ -1,9 +1,8 @@
-"""This file names what the sweep finds of lines: the time in Python, the native calls made there, and waits.
-
-The extension module makes these classes (src/analysis_module/swept.cpp), each with its fields in the order given here.
-"""
+"""This file declares what the sweep finds of lines: the time in Python, the native calls made there, and waits."""
 
 from typing import NamedTuple
+
+from rlscope.analysis.swept_types import CategoryLabel, Count, Estimate, Label, Number, Ticks
 
 
 class SweptLine(NamedTuple):
@@ -12,13 +11,13 @@ class SweptLine(NamedTuple):
     A row with function "" has what is left after the last stack of the operation that was seen.
     """
 
-    stage: str
-    operation: str
-    function: str
-    file: str
-    line: int
-    stacks: int
-    ticks: int
+    stage: Label
+    operation: Label
+    function: Label
+    file: Label
+    line: Number
+    stacks: Count
+    ticks: Ticks
 
 
 class SweptSyncPoint(NamedTuple):
@@ -38,17 +37,17 @@ class SweptSyncPoint(NamedTuple):
         stacks: How many were seen in such calls of the function.
     """
 
-    stage: str
-    operation: str
-    function: str
-    wait: str
-    calls: int
-    ticks: int
-    caller: str
-    file: str
-    line: int
-    line_stacks: int
-    stacks: int
+    stage: Label
+    operation: Label
+    function: Label
+    wait: Label
+    calls: Count
+    ticks: Ticks
+    caller: Label
+    file: Label
+    line: Number
+    line_stacks: Count
+    stacks: Count
 
 
 class SweptCallSite(NamedTuple):
@@ -69,15 +68,15 @@ class SweptCallSite(NamedTuple):
         ticks: How long its calls took, estimated.
     """
 
-    stage: str
-    operation: str
-    category: str
-    function: str
-    caller: str
-    file: str
-    line: int
-    stacks: int
-    waiting_stacks: int
-    share_of_calls: float
-    share_of_ticks: float
-    ticks: float
+    stage: Label
+    operation: Label
+    category: CategoryLabel
+    function: Label
+    caller: Label
+    file: Label
+    line: Number
+    stacks: Count
+    waiting_stacks: Count
+    share_of_calls: Estimate
+    share_of_ticks: Estimate
+    ticks: Estimate

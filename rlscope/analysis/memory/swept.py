@@ -1,10 +1,12 @@
-"""This file names what the sweep finds of a process's memory (src/analysis_module/swept.cpp)."""
+"""This file declares what the sweep finds of a process's memory."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
 from typing import NamedTuple
+
+from rlscope.analysis.swept_types import ByteCount, Column64, Count, Label, Number, OwnerNumber
 
 
 class SweptMemory(NamedTuple):
@@ -19,12 +21,12 @@ class SweptMemory(NamedTuple):
         highest_bytes: The most that was in use.
     """
 
-    owner: int
-    device: int
-    stage: str
-    operation: str
-    samples: int
-    highest_bytes: int
+    owner: OwnerNumber
+    device: Number
+    stage: Label
+    operation: Label
+    samples: Count
+    highest_bytes: ByteCount
 
 
 class SweptMemorySeries(NamedTuple):
@@ -39,12 +41,12 @@ class SweptMemorySeries(NamedTuple):
         reports: How often progress had been reported before.
     """
 
-    owner: int
-    device: int
-    peak_bytes: int
-    ticks: bytes
-    used_bytes: bytes
-    reports: bytes
+    owner: OwnerNumber
+    device: Number
+    peak_bytes: ByteCount
+    ticks: Column64
+    used_bytes: Column64
+    reports: Column64
 
     def points(self) -> Iterator[tuple[int, int, int]]:
         """Yield ticks, bytes in use, and reports of progress of each sample."""

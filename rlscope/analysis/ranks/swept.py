@@ -1,10 +1,12 @@
-"""This file names what the sweep finds of a process's calls of communicators (src/analysis_module/swept.cpp)."""
+"""This file declares what the sweep finds of a process's calls of communicators."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
 from typing import NamedTuple
+
+from rlscope.analysis.swept_types import Column32, Column64, Label, Number
 
 
 class SweptCollective(NamedTuple):
@@ -42,13 +44,13 @@ class SweptCollectives(NamedTuple):
         ends: When these waits were over; 0 where nobody waited.
     """
 
-    names: dict[int, str]
-    name_ids: bytes
-    sequences: bytes
-    sizes: bytes
-    calls: bytes
-    waits: bytes
-    ends: bytes
+    names: dict[Number, Label]
+    name_ids: Column32
+    sequences: Column64
+    sizes: Column64
+    calls: Column64
+    waits: Column64
+    ends: Column64
 
     def rows(self) -> Iterator[SweptCollective]:
         """Yield the calls in the order in which they were over."""

@@ -146,11 +146,11 @@ void Detail::leave_iterations(size_t slow) {
 
 void Detail::end_operation(Scope scope, uint64_t start_ticks, uint64_t now) {
   Instances& instances = instances_[scope];
-  Instance instance{now - start_ticks, start_ticks};
+  SweptInstance instance{start_ticks, now - start_ticks};
   instances.count++;
   instances.ticks += instance.ticks;
   instances.counts[rounded_to_step(instance.ticks)]++;
-  for (Instance& other : instances.slowest) {
+  for (SweptInstance& other : instances.slowest) {
     if (instance.ticks > other.ticks) std::swap(instance, other);
   }
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "breakdown_cells.h"
+#include "swept_rows.h"
 
 namespace rlscope {
 
@@ -63,19 +64,14 @@ struct PhaseStart {
   uint32_t phase;
 };
 
-// An operation from its begin to its end.
-struct Instance {
-  uint64_t ticks;
-  uint64_t start_ticks;
-};
-
+// Of operations, each from its begin to its end.
 struct Instances {
   static constexpr size_t kSlowest = 5;
 
   uint64_t count = 0;
   uint64_t ticks = 0;
   std::map<uint64_t, uint64_t> counts;      // by ticks, rounded down to a sixteenth of an octave
-  std::array<Instance, kSlowest> slowest{};  // the slowest first; those that there are not have no ticks
+  std::array<SweptInstance, kSlowest> slowest{};  // the slowest first; those that there are not have no ticks
 };
 
 // Time goes to one place at a time. Shared time is given in parts; it lies in no more than one bin.

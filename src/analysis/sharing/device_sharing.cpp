@@ -2,6 +2,8 @@
 #include "device_sharing.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace rlscope {
 namespace {
@@ -23,8 +25,9 @@ class SharedDevice {
     running_.push_back({process, end});
   }
 
-  DeviceSharing finish() {
+  SweptSharing finish() {
     go_to(UINT64_MAX);
+    for (const auto& [between, sum] : switches_) found_.switches.push_back(sum);
     return std::move(found_);
   }
 
@@ -69,13 +72,16 @@ class SharedDevice {
   // Of several processes whose work ended at once, the first one had the device last.
   void note_switch(size_t process) {
     if (last_.empty() || now_ == idle_since_ || std::find(last_.begin(), last_.end(), process) != last_.end()) return;
-    SwitchSum& sum = found_.switches[{last_[0], process}];
-    sum.count++;
+    SweptSwitches& sum = switches_[{last_[0], process}];
+    sum.before = last_[0];
+    sum.after = process;
+    sum.times++;
     sum.time += now_ - idle_since_;
     sum.longest = std::max(sum.longest, now_ - idle_since_);
   }
 
-  DeviceSharing found_;
+  SweptSharing found_;
+  std::map<std::pair<size_t, size_t>, SweptSwitches> switches_;  // by the processes before and after
   std::vector<Running> running_;  // one of each process
   uint64_t now_ = 0;
   std::vector<size_t> last_;  // whose work ended when the device became idle
@@ -84,12 +90,12 @@ class SharedDevice {
 
 }  // namespace
 
-std::vector<DeviceSharing> device_sharing(const std::vector<UnionInput>& inputs, bool recovers) {
+std::vector<SweptSharing> device_sharing(const std::vector<UnionInput>& inputs, bool recovers) {
   std::vector<SharedDevice> devices(places_of(inputs), SharedDevice(inputs.size()));
   for (WorkUnion all(inputs, recovers); all.next();) {
     devices[all.work().place].add(all.work().input, all.work().start, all.work().end);
   }
-  std::vector<DeviceSharing> found;
+  std::vector<SweptSharing> found;
   for (SharedDevice& device : devices) found.push_back(device.finish());
   return found;
 }

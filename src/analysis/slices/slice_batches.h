@@ -9,23 +9,10 @@
 
 namespace rlscope {
 
-// One entry of each column per slice, in the order in which slices end on each track.
-struct SliceBatch {
-  std::vector<uint32_t> tracks;
-  std::vector<uint64_t> starts;  // in nanoseconds from the start of the run
-  std::vector<uint64_t> ends;
-  std::vector<uint8_t> kinds;
-  std::vector<uint32_t> names;
-  std::vector<uint32_t> operations;
-  std::vector<uint8_t> stages;
-  std::vector<uint32_t> depths;
-  std::vector<uint64_t> flows;
-  std::vector<SliceTrack> new_tracks;  // that no earlier batch had; how many slices they have is not known yet
-};
-
+// Batches have no new names.
 class BatchSink : public SliceSink {
  public:
-  using OnBatch = std::function<void(const SliceBatch&)>;
+  using OnBatch = std::function<void(SliceBatch)>;
 
   BatchSink(size_t most_slices, OnBatch on_batch) : most_slices_(most_slices), on_batch_(std::move(on_batch)) {}
 
@@ -52,7 +39,7 @@ class BatchSink : public SliceSink {
   }
 
   void flush() {
-    if (!batch_.starts.empty()) on_batch_(batch_);
+    if (!batch_.starts.empty()) on_batch_(std::move(batch_));
     batch_ = {};
   }
 

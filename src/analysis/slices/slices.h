@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "swept_rows.h"
 #include "trace_file.h"
 #include "work_union.h"
 
@@ -22,22 +23,6 @@ inline const char* slice_kind_label(size_t kind) {
 
 enum class TrackKind : uint8_t { kThread, kQueue, kTasks, kCollectives };
 constexpr const char* kTrackKinds[] = {"thread", "queue", "tasks", "collectives"};
-
-// Tasks, calls of communicators and work of a queue may overlap: then they lie in several lanes.
-struct SliceTrack {
-  TrackKind kind;
-  uint32_t stream;  // of the thread, or of the queue
-  uint32_t lane;
-  uint32_t device = 0;       // of a queue: CUDA's number in the process
-  uint32_t cuda_stream = 0;  // of a queue
-  uint64_t slices = 0;
-};
-
-struct SliceTracks {
-  std::vector<SliceTrack> tracks;
-  std::vector<uint64_t> progress_ns;  // when the program reported progress, by thread and time
-  std::vector<uint64_t> timesteps;    // what it reported then
-};
 
 // Times are in nanoseconds from the start of the run.
 struct Slice {

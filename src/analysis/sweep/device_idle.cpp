@@ -55,10 +55,10 @@ class User : private OwnerWatch {
     sums[doing_] += time;
   }
 
-  void write(size_t number, std::vector<PlaceIdleRow>& rows) const {
+  void write(size_t number, IdleOfPlaces& found) const {
     for (size_t place = 0; place < sums_.size(); place++) {
       for (size_t i = 0; i < sums_[place].size(); i++) {
-        if (sums_[place][i]) rows.push_back(row(place, number, known_[i], sums_[place][i]));
+        if (sums_[place][i]) found.rows.push_back({place, number, idle(known_[i], sums_[place][i], found.labels)});
       }
     }
   }
@@ -138,12 +138,11 @@ class User : private OwnerWatch {
     return found->second;
   }
 
-  PlaceIdleRow row(size_t place, size_t number, const Doing& doing, uint64_t time) const {
+  SweptIdle idle(const Doing& doing, uint64_t time, std::set<std::string>& labels) const {
     const SweepTables& tables = sweep_.tables();
-    bool waits = doing.category == kWait;
-    return {place, number, tables.stage_of(doing.scope), tables.operation_of(doing.scope),
-            folded_category(doing.category), doing.is_evaluation,
-            waits ? std::string(tables.wait_label(file_.names(), doing.wait)) : "", doing.is_in_tail, time};
+    std::string_view wait = doing.category == kWait ? tables.wait_label(file_.names(), doing.wait) : "";
+    return {tables.stage_of(doing.scope), *labels.insert(tables.operation_of(doing.scope)).first,
+            folded_category(doing.category), doing.is_evaluation, *labels.emplace(wait).first, doing.is_in_tail, time};
   }
 
   const IdleUser& user_;
@@ -195,18 +194,18 @@ class IdleTime {
     places_[work.place].busy_until = std::max(places_[work.place].busy_until, work.end);
   }
 
-  std::vector<PlaceIdleRow> finish() {
+  IdleOfPlaces finish() {
     go_to(UINT64_MAX);
-    std::vector<PlaceIdleRow> rows;
+    IdleOfPlaces found;
     for (size_t i = 0; i < places_.size(); i++) charge(i, UINT64_MAX);
-    for (size_t i = 0; i < users_.size(); i++) users_[i]->write(i, rows);
+    for (size_t i = 0; i < users_.size(); i++) users_[i]->write(i, found);
     for (size_t i = 0; i < places_.size(); i++) {
       uint64_t time = places_[i].unspoken;
-      if (time) rows.push_back({i, kNoUser, "", "", Category::kPython, false, "", false, time});
+      if (time) found.rows.push_back({i, std::nullopt, {"", "", Category::kPython, false, "", false, time}});
     }
-    auto is_before = [](const PlaceIdleRow& a, const PlaceIdleRow& b) { return a.place < b.place; };
-    std::stable_sort(rows.begin(), rows.end(), is_before);
-    return rows;
+    auto is_before = [](const SweptPlaceIdle& a, const SweptPlaceIdle& b) { return a.place < b.place; };
+    std::stable_sort(found.rows.begin(), found.rows.end(), is_before);
+    return found;
   }
 
  private:
@@ -249,8 +248,7 @@ class IdleTime {
 
 }  // namespace
 
-std::vector<PlaceIdleRow> device_idle(const std::vector<IdleUser>& users, const std::vector<IdleSpan>& spans,
-                                      bool recovers) {
+IdleOfPlaces device_idle(const std::vector<IdleUser>& users, const std::vector<IdleSpan>& spans, bool recovers) {
   IdleTime idle(users, spans, recovers);
   std::vector<UnionInput> inputs;
   for (const IdleUser& user : users) inputs.push_back(user.input);

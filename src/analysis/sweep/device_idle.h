@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,25 +24,15 @@ struct IdleUser {
   std::vector<IdleSpan> tails;  // of its samples, in ticks; in order, and one ends before the next begins
 };
 
-constexpr size_t kNoUser = ~size_t{0};
-
-// Idle time of a place by what the process did that spoke for it, as in IdleRow.
-struct PlaceIdleRow {
-  size_t place;
-  size_t user;  // kNoUser: none of the place's users spoke, and all below is empty
-  std::string stage;
-  std::string operation;
-  Category category;
-  bool is_evaluation;
-  std::string wait;
-  bool is_in_tail;
-  uint64_t time;
+// Idle time of places, and what the labels of its rows lie in.
+struct IdleOfPlaces {
+  std::vector<SweptPlaceIdle> rows;
+  std::set<std::string> labels;
 };
 
 // The time in which a place works for nobody, within the span of the place in the time that the clocks map to; by place. Of
 // its users that speak, the one is taken that is in an operation, before one in none; that works, before one that is
 // blocked; that is given first.
-std::vector<PlaceIdleRow> device_idle(const std::vector<IdleUser>& users, const std::vector<IdleSpan>& spans,
-                                      bool recovers);
+IdleOfPlaces device_idle(const std::vector<IdleUser>& users, const std::vector<IdleSpan>& spans, bool recovers);
 
 }  // namespace rlscope

@@ -24,7 +24,7 @@ class ProcessDevices {
 
   bool work() const { return cells_ != 0; }
   size_t cells() const { return cells_; }  // the first of rows in which time counts: 0, kDeviceComputes, kDeviceCommunicates
-  uint64_t working() const { return working_; }  // which ones, as in IdleRow
+  uint64_t working() const { return working_; }  // which ones, as in SweptProcessIdle
   // In which one has worked, up to `now`.
   uint64_t worked_ticks(uint64_t now) const { return worked_ticks_ + (work() ? now - works_since_ : 0); }
   // The operation that launched what works, where time is that one's.

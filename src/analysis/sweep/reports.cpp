@@ -1,6 +1,7 @@
 // Hands each report to its table.
 #include "reports.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace rlscope {
@@ -31,6 +32,16 @@ void Reports::add(SampleEnd sample, Thread& thread, uint64_t now, uint64_t worke
   samples_.add(sample, now, worked_ticks);
 }
 
+// Matching calls needs the other processes, so none is summed here.
+void Reports::add(const CollectiveEnd& collective, uint64_t now) {
+  collectives_.name_ids.push_back(collective.name);
+  collectives_.sequences.push_back(collective.sequence);
+  collectives_.sizes.push_back(collective.bytes);
+  collectives_.calls.push_back(now - std::min(collective.elapsed_ticks, now));
+  collectives_.waits.push_back(now - std::min(collective.waited_ticks, now));
+  collectives_.ends.push_back(collective.is_unwaited ? 0 : now);
+}
+
 void Reports::forget() {
   progress_.reset();
   tasks_ = {};
@@ -46,6 +57,7 @@ void Reports::write(const std::vector<Name>& names, const SweepTables& tables, b
   result.samples = samples_.rows(names);
   result.sample_tails = samples_.tails();
   result.collectives = std::move(collectives_);
+  for (uint32_t id : result.collectives.name_ids) result.collectives.names.emplace(id, names[id].text);
 }
 
 }  // namespace rlscope

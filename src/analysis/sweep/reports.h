@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "collective_table.h"
 #include "memory_table.h"
 #include "record_batch.h"
 #include "sample_table.h"
@@ -27,7 +26,7 @@ class Reports {
   void add(const TaskEnd& task) { tasks_.add(task); }
   // `worked_ticks`: for how many a device worked.
   void add(SampleEnd sample, Thread& thread, uint64_t now, uint64_t worked_ticks);
-  void add(const CollectiveEnd& collective, uint64_t now) { collectives_.add(collective, now); }
+  void add(const CollectiveEnd& collective, uint64_t now);
   void add(const MemorySample& sample, Scope scope, uint64_t now) { memory_.add(sample, scope, now); }
 
   // What a window does not have.
@@ -37,11 +36,11 @@ class Reports {
   const SampleTable& samples() const { return samples_; }
 
  private:
-  std::optional<ProgressSummary> progress_;
+  std::optional<SweptProgress> progress_;
   uint64_t evaluated_at_first_ = 0;  // report of progress
   TaskTable tasks_;
   SampleTable samples_;
-  CollectiveTable collectives_;
+  SweptCollectives collectives_;
   MemoryTable memory_;
 };
 

@@ -32,7 +32,7 @@ void Stacks::begin_sync(Thread& thread, Scope scope, uint32_t id, bool is_record
   size_t function = innermost_function(thread);
   SyncPlace place{scope, function == kNoFrame ? 0 : thread.frames[function].id, id};
   SyncSum& sum = calls_.sync(place);
-  sum.count += is_recorded;
+  sum.calls += is_recorded;
   watch(thread, {thread.frames.depth(), now, place.scope, place.function, 0, &sum});
 }
 

@@ -75,7 +75,7 @@ class TimeAttribution {
       detail_->count_call({scope, thread.boundary + devices_.cells()});
     }
   }
-  void count_wait(uint64_t number) { waits_.sum(phases_.number(), static_cast<uint32_t>(number)).count++; }
+  void count_wait(uint64_t number) { waits_.sum(phases_.number(), static_cast<uint32_t>(number)).entries++; }
   void wait_changed();
   void mark_loop(LoopMark mark);
   // By thread: adds what threads had up to now to their own views. To be called before anything else counts for them.

@@ -45,7 +45,8 @@ void SweepTables::write_idle(const std::vector<Name>& names, uint64_t devices, S
   }
   for (const auto& [key, ticks] : sums) {
     const auto& [working, scope, category, is_evaluation, wait] = key;
-    result.idle.push_back({working, stage_of(scope), operation_of(scope), category, is_evaluation, wait, ticks});
+    // In no tail: those that are, are in device_idle's.
+    result.idle.push_back({working, {stage_of(scope), operation_of(scope), category, is_evaluation, wait, false, ticks}});
   }
 }
 

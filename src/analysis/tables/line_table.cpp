@@ -16,7 +16,7 @@ void LineTable::see(uint32_t phase, Scope scope, uint64_t python_ticks, uint32_t
   given = python_ticks;
 }
 
-std::vector<LineRow> LineTable::rows(const TraceFile& file, const SweepTables& tables) const {
+std::vector<SweptLine> LineTable::rows(const TraceFile& file, const SweepTables& tables) const {
   if (file.stack_chunks().empty()) return {};
   using Key = std::tuple<std::string_view, std::string_view, std::string_view, std::string_view, uint32_t>;
   std::map<Key, Sum> merged;  // stacks that differ in callers alone are one row
@@ -32,20 +32,26 @@ std::vector<LineRow> LineTable::rows(const TraceFile& file, const SweepTables& t
     uint64_t rest = python_ticks(row) - (given == given_.end() ? 0 : given->second);
     if (rest) merged[{tables.stage_of(scope), tables.operation_of(scope), "", "", 0}].ticks += rest;
   });
-  std::vector<LineRow> rows;
+  std::vector<SweptLine> rows;
   for (const auto& [key, sum] : merged) {
     const auto& [stage, operation, function, path, line] = key;
-    rows.push_back({stage, operation, function, path, line, sum.stacks, sum.ticks});
+    rows.push_back({.stage = stage,
+                    .operation = operation,
+                    .function = function,
+                    .file = path,
+                    .line = line,
+                    .stacks = sum.stacks,
+                    .ticks = sum.ticks});
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const LineRow& a, const LineRow& b) { return a.ticks > b.ticks; });
+  std::stable_sort(rows.begin(), rows.end(), [](const SweptLine& a, const SweptLine& b) { return a.ticks > b.ticks; });
   return rows;
 }
 
-std::vector<FrameRow> LineTable::frames(const TraceFile& file, const SweepTables& tables) const {
+std::vector<SweptFrame> LineTable::frames(const TraceFile& file, const SweepTables& tables) const {
   using Key = std::tuple<std::string_view, std::optional<size_t>, std::string_view, std::string_view>;
   std::map<Key, size_t> places;  // of functions that have the same open functions around them, whatever their lines
   std::map<std::pair<std::string_view, uint32_t>, size_t> known;  // the frame of each stack
-  std::vector<FrameRow> rows;
+  std::vector<SweptFrame> rows;
   std::vector<uint32_t> inner;
   for (const auto& [place, sum] : sums_) {
     std::string_view stage = tables.stage_of(place.first);

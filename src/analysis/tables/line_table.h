@@ -20,9 +20,9 @@ class LineTable {
   void count_torn() { torn_++; }
   uint64_t torn() const { return torn_; }
   // Those with most time first. To be asked for while the tables have their rows.
-  std::vector<LineRow> rows(const TraceFile& file, const SweepTables& tables) const;
+  std::vector<SweptLine> rows(const TraceFile& file, const SweepTables& tables) const;
   // The same by open functions, without what is of no stack.
-  std::vector<FrameRow> frames(const TraceFile& file, const SweepTables& tables) const;
+  std::vector<SweptFrame> frames(const TraceFile& file, const SweepTables& tables) const;
 
  private:
   struct Sum {

@@ -22,7 +22,7 @@ void MemoryTable::add(const MemorySample& sample, Scope scope, uint64_t now) {
   highest.bytes = std::max(highest.bytes, sample.used_bytes);
 
   Use& use = uses_[place];
-  MemorySeries& series = use.series;
+  SweptMemorySeries& series = use.series;
   // The system counts roughly, and a program may have an allocator's peak forgotten.
   series.peak_bytes = std::max({series.peak_bytes, sample.peak_bytes, sample.used_bytes});
   if (use.samples++ % use.stride) return;
@@ -34,7 +34,7 @@ void MemoryTable::add(const MemorySample& sample, Scope scope, uint64_t now) {
   use.stride *= 2;
 }
 
-std::vector<MemoryRow> MemoryTable::rows(const SweepTables& tables) const {
+std::vector<SweptMemory> MemoryTable::rows(const SweepTables& tables) const {
   using Key = std::tuple<Place, std::string_view, std::string_view>;
   std::map<Key, Highest> merged;  // scopes that differ in ids alone are one row
   for (const auto& [key, found] : highest_) {
@@ -42,16 +42,21 @@ std::vector<MemoryRow> MemoryTable::rows(const SweepTables& tables) const {
     highest.samples += found.samples;
     highest.bytes = std::max(highest.bytes, found.bytes);
   }
-  std::vector<MemoryRow> rows;
+  std::vector<SweptMemory> rows;
   for (const auto& [key, highest] : merged) {
     const auto& [place, stage, operation] = key;
-    rows.push_back({place.first, place.second, stage, operation, highest.samples, highest.bytes});
+    rows.push_back({.owner = place.first,
+                    .device = place.second,
+                    .stage = stage,
+                    .operation = operation,
+                    .samples = highest.samples,
+                    .highest_bytes = highest.bytes});
   }
   return rows;
 }
 
-std::vector<MemorySeries> MemoryTable::series() const {
-  std::vector<MemorySeries> found;
+std::vector<SweptMemorySeries> MemoryTable::series() const {
+  std::vector<SweptMemorySeries> found;
   for (const auto& [place, use] : uses_) {
     found.push_back(use.series);
     std::tie(found.back().owner, found.back().device) = place;

@@ -20,12 +20,12 @@ class MemoryTable {
   // What follows belongs to another iteration.
   void report_progress() { reports_++; }
   // To be asked for while the tables have their rows.
-  std::vector<MemoryRow> rows(const SweepTables& tables) const;
-  std::vector<MemorySeries> series() const;
+  std::vector<SweptMemory> rows(const SweepTables& tables) const;
+  std::vector<SweptMemorySeries> series() const;
 
  private:
   struct Use {
-    MemorySeries series;
+    SweptMemorySeries series;
     uint64_t samples = 0;
     uint64_t stride = 1;  // of samples that are in the series
   };

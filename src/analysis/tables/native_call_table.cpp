@@ -67,18 +67,18 @@ void NativeCallTable::clear() {
   sites_.clear();
 }
 
-std::vector<SyncPointRow> NativeCallTable::sync_points(const TraceFile& file, const SweepTables& tables) const {
+std::vector<SweptSyncPoint> NativeCallTable::sync_points(const TraceFile& file, const SweepTables& tables) const {
   using Key = std::tuple<std::string_view, std::string_view, std::string_view, std::string_view>;
   struct Merged {
-    uint64_t count = 0, ticks = 0, stacks = 0;
+    uint64_t calls = 0, ticks = 0, stacks = 0;
     std::map<Line, uint64_t> lines;
   };
   std::map<Key, Merged> merged;
   for (const auto& [place, found] : syncs_) {
-    if (found.count == 0 && found.ticks == 0) continue;
+    if (found.calls == 0 && found.ticks == 0) continue;
     Merged& sum = merged[{tables.stage_of(place.scope), tables.operation_of(place.scope), function_text(file, place.function),
                           file.names()[place.wait].text}];
-    sum.count += found.count;
+    sum.calls += found.calls;
     sum.ticks += found.ticks;
     std::string_view called = place.function ? function_text(file, place.function) : file.names()[place.wait].text;
     for (const auto& [stack, count] : found.stacks) {
@@ -86,10 +86,16 @@ std::vector<SyncPointRow> NativeCallTable::sync_points(const TraceFile& file, co
       sum.lines[line_of(file, stack, called)] += count;
     }
   }
-  std::vector<SyncPointRow> rows;
+  std::vector<SweptSyncPoint> rows;
   for (const auto& [key, sum] : merged) {
     const auto& [stage, operation, function, wait] = key;
-    SyncPointRow row{stage, operation, function, wait, sum.count, sum.ticks, {}, {}, 0, 0, sum.stacks};
+    SweptSyncPoint row{.stage = stage,
+                       .operation = operation,
+                       .function = function,
+                       .wait = wait,
+                       .calls = sum.calls,
+                       .ticks = sum.ticks,
+                       .stacks = sum.stacks};
     for (const auto& [line, count] : sum.lines) {
       if (count > row.line_stacks) {
         std::tie(row.caller, row.file, row.line) = line;
@@ -98,11 +104,11 @@ std::vector<SyncPointRow> NativeCallTable::sync_points(const TraceFile& file, co
     }
     rows.push_back(row);
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const SyncPointRow& a, const SyncPointRow& b) { return a.ticks > b.ticks; });
+  std::stable_sort(rows.begin(), rows.end(), [](const SweptSyncPoint& a, const SweptSyncPoint& b) { return a.ticks > b.ticks; });
   return rows;
 }
 
-std::vector<CallSiteRow> NativeCallTable::call_sites(const TraceFile& file, const SweepTables& tables) const {
+std::vector<SweptCallSite> NativeCallTable::call_sites(const TraceFile& file, const SweepTables& tables) const {
   using Function = std::tuple<std::string_view, std::string_view, Category, std::string_view>;  // stage, operation, its own
   std::map<Function, std::map<Line, SiteSum>> merged;
   for (const auto& [site, found] : sites_) {
@@ -114,7 +120,7 @@ std::vector<CallSiteRow> NativeCallTable::call_sites(const TraceFile& file, cons
     sum.calls += found.calls;
     sum.ticks += found.ticks;
   }
-  std::vector<CallSiteRow> rows;
+  std::vector<SweptCallSite> rows;
   for (const auto& [called, lines] : merged) {
     double calls = 0, ticks = 0;
     for (const auto& [line, sum] : lines) calls += sum.calls, ticks += sum.ticks;
@@ -122,11 +128,21 @@ std::vector<CallSiteRow> NativeCallTable::call_sites(const TraceFile& file, cons
     for (const auto& [line, sum] : lines) {
       const auto& [stage, operation, category, function] = called;
       const auto& [caller, path, number] = line;
-      rows.push_back({stage, operation, category, function, caller, path, number, sum.stacks, sum.waiting_stacks,
-                      sum.calls / calls, sum.ticks / ticks, sum.ticks});
+      rows.push_back({.stage = stage,
+                      .operation = operation,
+                      .category = category,
+                      .function = function,
+                      .caller = caller,
+                      .file = path,
+                      .line = number,
+                      .stacks = sum.stacks,
+                      .waiting_stacks = sum.waiting_stacks,
+                      .share_of_calls = sum.calls / calls,
+                      .share_of_ticks = sum.ticks / ticks,
+                      .ticks = sum.ticks});
     }
     std::stable_sort(rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end(),
-                     [](const CallSiteRow& a, const CallSiteRow& b) { return a.share_of_calls > b.share_of_calls; });
+                     [](const SweptCallSite& a, const SweptCallSite& b) { return a.share_of_calls > b.share_of_calls; });
   }
   return rows;
 }

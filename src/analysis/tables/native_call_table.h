@@ -27,7 +27,7 @@ struct SyncPlace {
 };
 
 struct SyncSum {
-  uint64_t count = 0;  // that began
+  uint64_t calls = 0;  // that began
   uint64_t ticks = 0;
   std::map<uint32_t, uint64_t> stacks;  // of the calls around it in which one was seen, how many had it
 };
@@ -45,9 +45,9 @@ class NativeCallTable {
   void clear();
 
   // Those with most time first.
-  std::vector<SyncPointRow> sync_points(const TraceFile& file, const SweepTables& tables) const;
+  std::vector<SweptSyncPoint> sync_points(const TraceFile& file, const SweepTables& tables) const;
   // Of each function in an operation, the lines with most calls first.
-  std::vector<CallSiteRow> call_sites(const TraceFile& file, const SweepTables& tables) const;
+  std::vector<SweptCallSite> call_sites(const TraceFile& file, const SweepTables& tables) const;
 
  private:
   struct Site {

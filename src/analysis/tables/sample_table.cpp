@@ -5,11 +5,6 @@
 #include <tuple>
 
 namespace rlscope {
-namespace {
-
-bool is_longer(const SampleSpan& left, const SampleSpan& right) { return left.ticks() > right.ticks(); }
-
-}  // namespace
 
 void SampleTable::Sums::add(const Sums& others) {
   count += others.count;
@@ -36,8 +31,14 @@ void SampleTable::add(const SampleEnd& sample, uint64_t now, uint64_t worked_tic
   if (sample.elapsed_ticks) one.elapsed.add(sample.elapsed_ticks);
   if (sample.is_of_task) one.queue_ticks = sample.elapsed_ticks - sample.working_ticks;
   sums_[sample.name].add(one);
-  keep_if_long({sample.name, {}, now - std::min(now, sample.elapsed_ticks), now, one.queue_ticks, sample.version,
-                one.staleness, sample.tokens, sample.is_discarded});
+  SweptSampleSpan span{.start_ticks = now - std::min(now, sample.elapsed_ticks),
+                       .end_ticks = now,
+                       .queue_ticks = one.queue_ticks,
+                       .version = sample.version,
+                       .staleness = one.staleness,
+                       .tokens = sample.tokens,
+                       .is_discarded = sample.is_discarded};
+  keep_if_long({sample.name, span});
 
   samples_++;
   last_.push_back({now, worked_ticks});
@@ -45,7 +46,7 @@ void SampleTable::add(const SampleEnd& sample, uint64_t now, uint64_t worked_tic
   while (last_.size() > samples_ - rank + 1) last_.pop_front();
 }
 
-void SampleTable::keep_if_long(const SampleSpan& sample) {
+void SampleTable::keep_if_long(const Kept& sample) {
   if (kept_.size() < most_kept_) {
     kept_.push_back(sample);
     if (kept_.size() == most_kept_) std::make_heap(kept_.begin(), kept_.end(), is_longer);
@@ -56,10 +57,13 @@ void SampleTable::keep_if_long(const SampleSpan& sample) {
   }
 }
 
-std::vector<SampleSpan> SampleTable::spans(const std::vector<Name>& names) const {
-  std::vector<SampleSpan> found = kept_;
-  for (SampleSpan& span : found) span.name = names[span.id].text;
-  std::sort(found.begin(), found.end(), [](const SampleSpan& left, const SampleSpan& right) {
+std::vector<SweptSampleSpan> SampleTable::spans(const std::vector<Name>& names) const {
+  std::vector<SweptSampleSpan> found;
+  for (const Kept& sample : kept_) {
+    found.push_back(sample.span);
+    found.back().name = names[sample.name].text;
+  }
+  std::sort(found.begin(), found.end(), [](const SweptSampleSpan& left, const SweptSampleSpan& right) {
     return std::tuple(left.start_ticks, left.end_ticks) < std::tuple(right.start_ticks, right.end_ticks);
   });
   return found;
@@ -68,27 +72,43 @@ std::vector<SampleSpan> SampleTable::spans(const std::vector<Name>& names) const
 void SampleTable::report_progress() {
   if (samples_) {
     const Completion &first = last_.front(), &last = last_.back();
-    tails_.push_back({reports_, samples_, first.ticks, last.ticks, last.worked_ticks - first.worked_ticks});
+    tails_.push_back({.reports = reports_,
+                      .samples = samples_,
+                      .start_ticks = first.ticks,
+                      .end_ticks = last.ticks,
+                      .worked_ticks = last.worked_ticks - first.worked_ticks});
     samples_ = 0;
     last_.clear();
   }
   reports_++;
 }
 
-std::vector<SampleTail> SampleTable::tails() {
+std::vector<SweptSampleTail> SampleTable::tails() {
   report_progress();
   return std::move(tails_);
 }
 
-std::vector<SampleRow> SampleTable::rows(const std::vector<Name>& names) const {
+std::vector<SweptSample> SampleTable::rows(const std::vector<Name>& names) const {
   std::map<std::string_view, Sums> merged;  // two ids can have one name
   for (const auto& [id, sums] : sums_) merged[names[id].text].add(sums);
-  std::vector<SampleRow> rows;
+  std::vector<SweptSample> rows;
   for (const auto& [name, sums] : merged) {
     const Lengths& elapsed = sums.elapsed;
-    rows.push_back({name, sums.count, sums.discarded, sums.tokens, sums.discarded_tokens, sums.oldest_version,
-                    sums.newest_version, sums.staleness, sums.most_staleness, elapsed.count(), elapsed.ticks(),
-                    elapsed.percentile(50), elapsed.percentile(99), elapsed.longest(), sums.queue_ticks});
+    rows.push_back({.name = name,
+                    .complete = sums.count,
+                    .discarded = sums.discarded,
+                    .tokens = sums.tokens,
+                    .discarded_tokens = sums.discarded_tokens,
+                    .oldest_version = sums.oldest_version,
+                    .newest_version = sums.newest_version,
+                    .staleness = sums.staleness,
+                    .most_staleness = sums.most_staleness,
+                    .timed = elapsed.count(),
+                    .elapsed_ticks = elapsed.ticks(),
+                    .median_ticks = elapsed.percentile(50),
+                    .p99_ticks = elapsed.percentile(99),
+                    .longest_ticks = elapsed.longest(),
+                    .queue_ticks = sums.queue_ticks});
   }
   return rows;
 }

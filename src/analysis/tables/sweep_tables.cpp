@@ -178,7 +178,7 @@ void SweepTables::settle(LoopTicks& sum) const {
 void SweepTables::add_wait(WaitSum& sum, uint64_t ticks, bool in_operation) const {
   sum.ticks += ticks;
   if (in_operation) {
-    sum.ticks_in_operations += ticks;
+    sum.in_operations_ticks += ticks;
   } else {
     settle(sum.outside);
     sum.outside.since += ticks;
@@ -226,22 +226,26 @@ void SweepTables::add_cells(uint32_t thread, uint32_t phase, Scope scope, const 
   }
 }
 
-std::vector<BreakdownRow> SweepTables::rows_of(std::vector<Cell> cells) const {
-  std::sort(cells.begin(), cells.end(), [](const Cell& a, const Cell& b) { return a.key() < b.key(); });
-  std::vector<BreakdownRow> rows;
-  rows.reserve(cells.size());
+std::string_view SweepTables::stage_label(uint8_t place) { return kStageLabels[kStageOrder.stage_at[place]]; }
+
+template <typename AnyCell>
+std::vector<AnyCell> SweepTables::folded(std::vector<AnyCell> cells) {
+  std::sort(cells.begin(), cells.end(), [](const AnyCell& a, const AnyCell& b) { return a.key() < b.key(); });
+  size_t kept = 0;
   for (size_t i = 0; i < cells.size(); i++) {
-    const Cell& cell = cells[i];
-    if (i > 0 && cell.key() == cells[i - 1].key()) {
-      rows.back().ticks += cell.ticks;
-      continue;
+    if (kept > 0 && cells[kept - 1].key() == cells[i].key()) {
+      cells[kept - 1].add(cells[i]);
+    } else {
+      cells[kept++] = cells[i];
     }
-    rows.push_back({cell.thread, labels_->phases[phase_order_.label_at[cell.phase_place]],
-                    kStageLabels[kStageOrder.stage_at[cell.stage_place]],
-                    labels_->operations[operation_order_.label_at[cell.operation_place]],
-                    cell.category, cell.resource, cell.ticks});
   }
-  return rows;
+  cells.resize(kept);
+  return cells;
+}
+
+SweptTime SweepTables::time_of(const Cell& cell) const {
+  return {labels_->phases[phase_order_.label_at[cell.phase_place]], stage_label(cell.stage_place),
+          operation_label(cell.operation_place), cell.category, cell.resource, cell.ticks};
 }
 
 void SweepTables::write(const std::vector<Name>& names, SweepResult& result) {
@@ -253,13 +257,20 @@ void SweepTables::write(const std::vector<Name>& names, SweepResult& result) {
   if (marks_) result.loop = {first_mark_ticks_, last_mark_ticks_};
   for (const auto& [key, row] : rows_) add_cells(0, key.first, key.second, row, cells);
   rows_.clear();
-  result.breakdown = rows_of(std::move(cells));
+  cells = folded(std::move(cells));
+  result.breakdown.reserve(cells.size());
+  for (const Cell& cell : cells) result.breakdown.push_back(time_of(cell));
   cells.clear();
   for (const auto& [key, row] : thread_rows_) {
     add_cells(std::get<0>(key), std::get<1>(key), std::get<2>(key), row, cells);
   }
   thread_rows_.clear();
-  result.threads = rows_of(std::move(cells));
+  cells = folded(std::move(cells));
+  result.threads.reserve(cells.size());
+  for (const Cell& cell : cells) {
+    SweptTime time = time_of(cell);
+    result.threads.push_back({cell.thread, time.phase, time.stage, time.operation, time.category, time.resource, time.ticks});
+  }
   result.transitions = transitions(false);
   result.evaluation_transitions = transitions(true);
   write_counts(names, result);
@@ -267,7 +278,7 @@ void SweepTables::write(const std::vector<Name>& names, SweepResult& result) {
   write_waits(names, result);
 }
 
-std::vector<TransitionRow> SweepTables::transitions(bool of_evaluation) const {
+std::vector<SweptTransition> SweepTables::transitions(bool of_evaluation) const {
   std::map<std::tuple<uint8_t, uint32_t, Category, Category>, uint64_t> counts;
   for (Scope scope = 0; scope < scopes_.size(); scope++) {
     const TransitionCounts* found = transitions_of_[of_evaluation][scope];
@@ -282,11 +293,10 @@ std::vector<TransitionRow> SweepTables::transitions(bool of_evaluation) const {
       }
     }
   }
-  std::vector<TransitionRow> rows;
+  std::vector<SweptTransition> rows;
   for (const auto& [key, count] : counts) {
     const auto& [stage_place, operation_place, from, to] = key;
-    rows.push_back({kStageLabels[kStageOrder.stage_at[stage_place]],
-                    labels_->operations[operation_order_.label_at[operation_place]], from, to, count});
+    rows.push_back({stage_label(stage_place), operation_label(operation_place), from, to, count});
   }
   return rows;
 }
@@ -326,32 +336,37 @@ std::string_view SweepTables::wait_label(const std::vector<Name>& names, uint32_
 void SweepTables::write_waits(const std::vector<Name>& names, SweepResult& result) const {
   std::map<std::pair<std::string_view, std::string_view>, WaitSum> sums;
   for (const auto& [key, found] : wait_sums_) {
-    if (found.count == 0 && found.ticks == 0) continue;
+    if (found.entries == 0 && found.ticks == 0) continue;
     WaitSum& sum = sums[{labels_->phases[key.first], wait_label(names, key.second)}];
-    sum.count += found.count;
+    sum.entries += found.entries;
     sum.ticks += found.ticks;
-    sum.ticks_in_operations += found.ticks_in_operations;
+    sum.in_operations_ticks += found.in_operations_ticks;
     LoopTicks settled = found.outside;
     settle(settled);
     sum.outside.between += settled.between;
   }
   for (const auto& [key, sum] : sums) {
-    result.waits.push_back({key.first, key.second, sum.count, sum.ticks, sum.ticks_in_operations,
-                            sum.ticks_in_operations + sum.outside.between});
+    result.waits.push_back({.phase = key.first,
+                            .boundary = key.second,
+                            .entries = sum.entries,
+                            .in_operations_ticks = sum.in_operations_ticks,
+                            .in_loop_ticks = sum.in_operations_ticks + sum.outside.between,
+                            .ticks = sum.ticks});
   }
 }
 
 void SweepTables::write_overhead(const std::vector<Name>& names, const Correction& correction,
                                  SweepResult& result) const {
-  Overhead& overhead = result.correction.emplace();
-  overhead.uncorrectable = correction.uncorrectable();
+  SweptCorrection& overhead = result.correction.emplace();
+  auto bounds = [](const OverheadParts& parts) { return PartBounds{parts[0], parts[1], parts[2]}; };
+  overhead.uncorrectable = bounds(correction.uncorrectable());
   for (auto [sums, rows] : {std::pair(&correction.removed(), &overhead.removed),
                             std::pair(&correction.turned(), &overhead.turned)}) {
     for (const auto& [place, parts] : *sums) {
       auto category = static_cast<uint8_t>(place.cell % kCategories);
       rows->push_back({labels_->phases[place.phase], kStageLabels[place.scope % kStages],
                        labels_->operations[place.scope / kStages], folded_category(category),
-                       resource_of(place.cell), parts});
+                       resource_of(place.cell), bounds(parts)});
     }
   }
   for (uint32_t id = 0; id < names_.size(); id++) {
@@ -368,16 +383,15 @@ void SweepTables::write_detail(const std::vector<Name>& names, const Detail& det
   DetailResult& found = result.detail.emplace();
   auto label_of = [this](Scope scope, uint8_t cell) {
     auto category = static_cast<uint8_t>(cell % kCategories);
-    return SeriesRow{kStageLabels[scope % kStages], labels_->operations[scope / kStages], folded_category(category),
+    return SweptSeries{kStageLabels[scope % kStages], labels_->operations[scope / kStages], folded_category(category),
                      resource_of(cell)};
   };
-  auto key_of = [](const SeriesRow& row) { return std::tuple(row.stage, row.operation, row.category, row.resource); };
 
   std::vector<uint32_t> series_places;
   std::map<std::tuple<std::string_view, std::string_view, Category, Resource>, uint32_t> known_series;
   for (const auto& [scope, cell] : detail.series()) {
-    SeriesRow row = label_of(scope, cell);
-    auto [place, is_new] = known_series.try_emplace(key_of(row), static_cast<uint32_t>(found.series.size()));
+    SweptSeries row = label_of(scope, cell);
+    auto [place, is_new] = known_series.try_emplace(row.fields(), static_cast<uint32_t>(found.series.size()));
     if (is_new) found.series.push_back(row);
     series_places.push_back(place->second);
   }
@@ -391,7 +405,7 @@ void SweepTables::write_detail(const std::vector<Name>& names, const Detail& det
     std::string_view function = function_label(names, cell.place.number());
     auto [place, is_new] = known_functions.try_emplace({series, function}, static_cast<uint32_t>(found.functions.size()));
     if (is_new) {
-      const SeriesRow& row = found.series[series];
+      const SweptSeries& row = found.series[series];
       found.functions.push_back({row.stage, row.operation, row.category, row.resource, function, 0, 0});
     }
     found.functions[place->second].calls += cell.calls;
@@ -403,7 +417,12 @@ void SweepTables::write_detail(const std::vector<Name>& names, const Detail& det
   for (IterationEntry& entry : found.iteration_entries) entry.cell = function_places[entry.cell];
 
   for (const auto& [scope, instances] : detail.instances()) {
-    found.instances.push_back({kStageLabels[scope % kStages], labels_->operations[scope / kStages], instances});
+    SweptInstances row{stage_of(scope), operation_of(scope), instances.count, instances.ticks};
+    for (const auto& [ticks, count] : instances.counts) row.lengths.push_back({ticks, count});
+    for (const SweptInstance& slow : instances.slowest) {
+      if (slow.ticks) row.slowest.push_back(slow);
+    }
+    found.instances.push_back(std::move(row));
   }
   found.phases = detail.phases();
   found.phase_names.assign(labels_->phases.begin(), labels_->phases.end());
@@ -424,40 +443,27 @@ SweepTables::WorkCell SweepTables::work_cell(uint32_t device, const LaunchSite& 
   return {device, kStageOrder.place_of[scope % kStages], operation_order_.place_of[scope / kStages], name, sum, 0};
 }
 
-// In order, one of each key.
-std::vector<SweepTables::WorkCell> SweepTables::folded(std::vector<WorkCell> cells) {
-  std::sort(cells.begin(), cells.end(), [](const WorkCell& a, const WorkCell& b) { return a.key() < b.key(); });
-  size_t kept = 0;
-  for (size_t i = 0; i < cells.size(); i++) {
-    if (kept > 0 && cells[kept - 1].key() == cells[i].key()) {
-      cells[kept - 1].sum += cells[i].sum;
-      cells[kept - 1].exposed_ticks += cells[i].exposed_ticks;
-    } else {
-      cells[kept++] = cells[i];
-    }
-  }
-  cells.resize(kept);
-  return cells;
-}
-
-std::string_view SweepTables::stage_label(const WorkCell& cell) const {
-  return kStageLabels[kStageOrder.stage_at[cell.stage_place]];
-}
-
-std::string_view SweepTables::operation_label(const WorkCell& cell) const {
-  return labels_->operations[operation_order_.label_at[cell.operation_place]];
-}
-
 void SweepTables::write_devices(const TraceFile& file, const DeviceTimeline& devices, SweepResult& result) const {
   const std::vector<LaunchSite>& launch_sites = file.launch_sites();
   std::vector<WorkCell> of_operations;  // count: kernels, ticks: busy
   std::vector<WorkCell> of_names;
   for (const auto& [number, device] : devices.devices()) {
-    result.devices.push_back({number, device.busy_ticks, device.communication_ticks, device.exposed_ticks, device.kernels,
-                              device.copies, device.memsets});
-    result.events["kernel"] += device.kernels.count;
-    result.events["copy"] += device.copies.count;
-    result.events["memset"] += device.memsets.count;
+    const WorkSum &kernels = device.kernels, &copies = device.copies, &memsets = device.memsets;
+    result.devices.push_back({.device = number,
+                              .busy_ticks = device.busy_ticks,
+                              .communication_ticks = device.communication_ticks,
+                              .exposed_ticks = device.exposed_ticks,
+                              .kernel_count = kernels.count,
+                              .kernel_ticks = kernels.ticks,
+                              .copy_count = copies.count,
+                              .copy_ticks = copies.ticks,
+                              .copy_bytes = copies.bytes,
+                              .memset_count = memsets.count,
+                              .memset_ticks = memsets.ticks,
+                              .memset_bytes = memsets.bytes});
+    result.events["kernel"] += kernels.count;
+    result.events["copy"] += copies.count;
+    result.events["memset"] += memsets.count;
     for (const auto& [launch_site, sum] : device.of_launch_site) {
       of_operations.push_back(work_cell(number, launch_sites[launch_site], 0, {sum.kernels, sum.busy_ticks, 0}));
       of_operations.back().exposed_ticks = sum.exposed_ticks;
@@ -467,12 +473,21 @@ void SweepTables::write_devices(const TraceFile& file, const DeviceTimeline& dev
     }
   }
   for (const WorkCell& cell : folded(std::move(of_operations))) {
-    result.device_operations.push_back(
-        {cell.device, stage_label(cell), operation_label(cell), cell.sum.ticks, cell.exposed_ticks, cell.sum.count});
+    result.device_operations.push_back({.device = cell.device,
+                                        .stage = stage_label(cell.stage_place),
+                                        .operation = operation_label(cell.operation_place),
+                                        .busy_ticks = cell.sum.ticks,
+                                        .exposed_ticks = cell.exposed_ticks,
+                                        .kernels = cell.sum.count});
   }
   for (const WorkCell& cell : folded(std::move(of_names))) {
-    result.device_work.push_back(
-        {cell.device, stage_label(cell), operation_label(cell), file.names()[cell.name].text, cell.sum});
+    result.device_work.push_back({.device = cell.device,
+                                  .stage = stage_label(cell.stage_place),
+                                  .operation = operation_label(cell.operation_place),
+                                  .name = {file.names()[cell.name].text},
+                                  .pieces = cell.sum.count,
+                                  .ticks = cell.sum.ticks,
+                                  .moved_bytes = cell.sum.bytes});
   }
   for (auto [work, sums] : {std::pair(kCuptiWork, &result.cupti_work), std::pair(kGap, &result.gaps)}) {
     for (const auto& [name, ticks] : devices.host_sums(work)) (*sums)[file.names()[name].text] += ticks;

@@ -35,15 +35,15 @@ struct IdleCells {
 
 // What the process did in one boundary that waits.
 struct WaitSum {
-  uint64_t count = 0;
+  uint64_t entries = 0;
   uint64_t ticks = 0;
-  uint64_t ticks_in_operations = 0;
+  uint64_t in_operations_ticks = 0;
   LoopTicks outside;  // in no operation
 };
 
 // What the process does while not all of its devices work.
 struct IdleDoing {
-  uint64_t working;  // devices, as in IdleRow
+  uint64_t working;  // devices, as in SweptProcessIdle
   Scope scope;
   uint32_t wait;  // its number; 0: in none
   uint8_t category;
@@ -204,6 +204,7 @@ class SweepTables {
     uint64_t ticks;
 
     auto key() const { return std::tie(thread, phase_place, stage_place, operation_place, category, resource); }
+    void add(const Cell& same) { ticks += same.ticks; }
   };
   // The same of device work, by name id; 0 for all of a launch site.
   struct WorkCell {
@@ -215,6 +216,10 @@ class SweepTables {
     uint64_t exposed_ticks;  // of all of a launch site
 
     auto key() const { return std::tie(device, stage_place, operation_place, name); }
+    void add(const WorkCell& same) {
+      sum += same.sum;
+      exposed_ticks += same.exposed_ticks;
+    }
   };
   struct LabelOrder {
     std::vector<uint32_t> place_of;  // by number
@@ -226,8 +231,13 @@ class SweepTables {
   void find_wait(uint32_t phase, uint32_t number);
   static LabelOrder order_of(const std::vector<std::string>& labels);
   void add_cells(uint32_t thread, uint32_t phase, Scope scope, const Row& row, std::vector<Cell>& cells) const;
-  std::vector<BreakdownRow> rows_of(std::vector<Cell> cells) const;
-  std::vector<TransitionRow> transitions(bool of_evaluation) const;
+  // In order, one of each key.
+  template <typename AnyCell>
+  static std::vector<AnyCell> folded(std::vector<AnyCell> cells);
+  static std::string_view stage_label(uint8_t place);
+  std::string_view operation_label(uint32_t place) const { return labels_->operations[operation_order_.label_at[place]]; }
+  SweptTime time_of(const Cell& cell) const;
+  std::vector<SweptTransition> transitions(bool of_evaluation) const;
   void write_counts(const std::vector<Name>& names, SweepResult& result) const;
   void write_phases(SweepResult& result) const;
   void write_waits(const std::vector<Name>& names, SweepResult& result) const;
@@ -236,9 +246,6 @@ class SweepTables {
   std::string_view function_label(const std::vector<Name>& names, uint32_t number) const;
   void write_outside(SweepResult& result) const;
   WorkCell work_cell(uint32_t device, const LaunchSite& launch_site, uint32_t name, const WorkSum& sum) const;
-  static std::vector<WorkCell> folded(std::vector<WorkCell> cells);
-  std::string_view stage_label(const WorkCell& cell) const;
-  std::string_view operation_label(const WorkCell& cell) const;
 
   bool has_detail_;
   bool has_devices_;

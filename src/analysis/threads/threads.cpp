@@ -81,8 +81,8 @@ void Threads::stop() {
   }
 }
 
-std::vector<StreamSummary> Threads::streams() const {
-  std::vector<StreamSummary> streams;
+std::vector<SweptStream> Threads::streams() const {
+  std::vector<SweptStream> streams;
   for (const auto& [number, stream] : streams_) streams.push_back(stream);
   return streams;
 }

@@ -43,7 +43,7 @@ class Threads {
   void stop();
 
   uint64_t last_ticks() const { return last_ticks_; }  // of the latest record
-  std::vector<StreamSummary> streams() const;
+  std::vector<SweptStream> streams() const;
   void forget_events();
 
  private:
@@ -57,7 +57,7 @@ class Threads {
   Tournament next_ticks_;                         // of threads_; kNever: no more records
   Thread* main_;
   uint64_t last_ticks_;
-  std::map<uint32_t, StreamSummary> streams_;
+  std::map<uint32_t, SweptStream> streams_;
 };
 
 }  // namespace rlscope

@@ -56,7 +56,7 @@ void cut(ThreadEvents& events, uint64_t end_ticks) {
 
 EventWindow event_window(TraceFile& file, uint64_t start_ticks, uint64_t end_ticks, size_t most_events) {
   file.start_at(start_ticks);
-  EventWindow window{end_ticks, {}};
+  EventWindow window{end_ticks, {}, {}};
   size_t each = std::max<size_t>(most_events / std::max<size_t>(file.streams().size(), 1), 1);
   for (const auto& [number, stream] : file.streams()) {
     if (stream.first_ticks >= window.end_ticks) continue;

@@ -2,27 +2,14 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include "swept_rows.h"
 #include "trace_file.h"
 
 namespace rlscope {
 
-// One entry of each column per event, in order of start; of several with one start the outer one is first.
-struct ThreadEvents {
-  uint32_t stream;
-  std::vector<uint64_t> starts;  // in ticks; events are clipped to the window
-  std::vector<uint64_t> ends;
-  std::vector<uint32_t> names;   // ids in the file's catalog
-  std::vector<uint32_t> depths;  // how many events of the thread enclose it
-};
-
-struct EventWindow {
-  uint64_t end_ticks;  // earlier than asked for if there are too many events
-  std::vector<ThreadEvents> threads;  // by stream; those without events are left out
-};
-
-// Events from `start_ticks` to `end_ticks`, of all threads together at most `most_events`, from the start of the window.
+// Events from `start_ticks` to `end_ticks`, of all threads together at most `most_events`, from the start of the window. By
+// thread; those without events are left out. What names are is left to the caller.
 EventWindow event_window(TraceFile& file, uint64_t start_ticks, uint64_t end_ticks, size_t most_events);
 
 }  // namespace rlscope

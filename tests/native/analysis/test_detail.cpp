@@ -38,7 +38,7 @@ class Detailed {
 
 uint64_t ticks_of(const DetailResult& detail, const std::string& function) {
   uint64_t ticks = 0;
-  for (const FunctionRow& row : detail.functions) ticks += row.function == function ? row.ticks : 0;
+  for (const SweptFunction& row : detail.functions) ticks += row.function == function ? row.ticks : 0;
   return ticks;
 }
 
@@ -102,13 +102,13 @@ TEST(Detail, KnowsTheSlowestInstancesOfAnOperation) {
   for (uint64_t ticks : {3, 9, 4, 9, 1, 2}) events += begin_record(1, 3) + end_record(ticks);
   Detailed swept(events, 50);
   ASSERT_EQ(swept.detail().instances.size(), 1u);
-  const Instances& instances = swept.detail().instances[0].instances;
-  EXPECT_EQ(instances.count, 6u);
+  const SweptInstances& instances = swept.detail().instances[0];
+  EXPECT_EQ(instances.ended, 6u);
   EXPECT_EQ(instances.ticks, 28u);
   EXPECT_EQ(instances.slowest[0].ticks, 9u);
   EXPECT_EQ(instances.slowest[0].start_ticks, 5u);
   EXPECT_EQ(instances.slowest[1].start_ticks, 20u);
-  EXPECT_EQ(instances.slowest[4].ticks, 2u);
+  EXPECT_EQ(instances.slowest.at(4).ticks, 2u);
 }
 
 TEST(EventWindow, ClipsEventsAndSaysHowTheyNest) {

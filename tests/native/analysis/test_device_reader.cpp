@@ -84,7 +84,7 @@ TEST(DeviceReader, LearnsWhatIsAddedWhileItReads) {
       << header << chunk(open_catalog, kEntries) << work;
   SweepResult result = sweep(trace, {});
   ASSERT_EQ(result.device_work.size(), 1u);
-  EXPECT_EQ(result.device_work[0].name, "gemm");
+  EXPECT_EQ(result.device_work[0].name.text, "gemm");
   EXPECT_EQ(result.device_work[0].operation, "inference");
 }
 
@@ -98,7 +98,7 @@ TEST(DeviceTimeline, LongWorkKeepsTheDevice) {
                                 work_chunk(6, 0, 0, kernel(0, 10 * kShort + 50)) + work_chunk(8, 0, 0, many));
   ASSERT_EQ(result.devices.size(), 1u);
   EXPECT_EQ(result.devices[0].busy_ticks, 10 * kShort + 50);
-  EXPECT_EQ(result.devices[0].memsets.ticks, 4 * kShort);
+  EXPECT_EQ(result.devices[0].memset_ticks, 4 * kShort);
   ASSERT_EQ(result.device_operations.size(), 2u);
   EXPECT_EQ(result.device_operations[0].busy_ticks, 0u);
   EXPECT_EQ(result.device_operations[1].busy_ticks, 10 * kShort + 50);
@@ -135,7 +135,7 @@ TEST(DeviceReader, DamageIsNamedAndLeftOut) {
   std::string flipped = work_chunk(5, 0, 10, kernel(0, 1));
   flipped[sizeof(ChunkHeader)] = static_cast<char>(flipped[sizeof(ChunkHeader)] ^ 16);
   EXPECT_NE(damage_of(start + flipped + sound).find("the checksum of chunk 0 of queue 5"), std::string::npos);
-  EXPECT_EQ(sweep_of(start + flipped + sound, true).devices.at(0).kernels.count, 1u);
+  EXPECT_EQ(sweep_of(start + flipped + sound, true).devices.at(0).kernel_count, 1u);
 }
 
 TEST(DeviceReader, TimesThatOverflowAreDamage) {
@@ -220,11 +220,11 @@ TEST(DeviceReader, SurviveAnyBytes) {
         SweepResult result = sweep(trace, {0, true, round % 2 ? GpuAttribution::kLaunch : GpuAttribution::kCoincident});
         uint64_t wall = result.end_ticks - result.start_ticks;
         uint64_t sum = 0;
-        for (const BreakdownRow& row : result.breakdown) sum += row.ticks;
+        for (const SweptTime& row : result.breakdown) sum += row.ticks;
         ASSERT_EQ(sum, wall);
-        for (const DeviceRow& device : result.devices) {
+        for (const SweptDevice& device : result.devices) {
           uint64_t busy = 0;
-          for (const DeviceOperationRow& row : result.device_operations) {
+          for (const SweptDeviceOperation& row : result.device_operations) {
             if (row.device == device.device) busy += row.busy_ticks;
           }
           ASSERT_EQ(busy, device.busy_ticks);

@@ -104,11 +104,11 @@ TEST(Stacks, KnowTheLineOfACallThatWaits) {
   process.pop(120);
   SweepResult result = process.result();
   ASSERT_EQ(result.sync_points.size(), 1u);
-  const SyncPointRow& sync = result.sync_points[0];
+  const SweptSyncPoint& sync = result.sync_points[0];
   EXPECT_EQ(sync.operation, "step");
   EXPECT_EQ(sync.function, "torch.Tensor.item");
   EXPECT_EQ(sync.wait, "cudaStreamSynchronize");
-  EXPECT_EQ(sync.count, 1u);
+  EXPECT_EQ(sync.calls, 1u);
   EXPECT_EQ(sync.ticks, 10u);
   EXPECT_EQ(sync.line, 7u);
   EXPECT_EQ(sync.stacks, 1u);
@@ -141,7 +141,7 @@ TEST(Stacks, OfCallsBeforeAWindowAreForgottenButTheirWaitsGoOn) {
   ASSERT_EQ(result.sync_points.size(), 1u);
   EXPECT_EQ(result.sync_points[0].operation, "(none)");
   EXPECT_EQ(result.sync_points[0].ticks, 8u);
-  EXPECT_EQ(result.sync_points[0].count, 0u);
+  EXPECT_EQ(result.sync_points[0].calls, 0u);
   EXPECT_TRUE(result.call_sites.empty());
 }
 

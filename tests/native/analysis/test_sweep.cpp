@@ -51,12 +51,12 @@ TEST(Sweep, RemovesOverheadOfOwnersOnly) {
   CostTable costs = {{"boundary", {{128, 256, 512}, {0, 256, 768}}}};
   SweepResult result = sweep(trace, {0, false, GpuAttribution::kLaunch, &costs});
   ASSERT_TRUE(result.correction.has_value());
-  const Overhead& overhead = *result.correction;
+  const SweptCorrection& overhead = *result.correction;
   ASSERT_EQ(overhead.removed.size(), 2u);
   uint64_t expected = 0;
-  for (const OverheadRow& row : overhead.removed) expected += row.parts[1];
+  for (const SweptOverhead& row : overhead.removed) expected += row.parts.expected;
   EXPECT_EQ(expected, 2 * 256 * kPairs);
-  EXPECT_EQ(overhead.uncorrectable, (OverheadParts{128 * kPairs, 512 * kPairs, 1280 * kPairs}));
+  EXPECT_EQ(overhead.uncorrectable.fields(), (std::tuple<uint64_t, uint64_t, uint64_t>(128 * kPairs, 512 * kPairs, 1280 * kPairs)));
   EXPECT_TRUE(overhead.turned.empty());
   EXPECT_EQ(overhead.charged.at("boundary/f"), kPairs);
 }
@@ -165,10 +165,10 @@ TEST(Sweep, LearnsWaitsThatAreAddedWhileTheProcessWaits) {
   SweepResult result = sweep(trace, {1000});
   // Names that read the same are one row: the 1st, 4th, 7th ... to the 88th; the first one goes on to the end.
   ASSERT_EQ(result.waits.size(), 3u);
-  EXPECT_EQ(result.waits[1].name, "recv socket:[1]");
-  EXPECT_EQ(result.waits[1].count, 30u);
+  EXPECT_EQ(result.waits[1].boundary, "recv socket:[1]");
+  EXPECT_EQ(result.waits[1].entries, 30u);
   EXPECT_EQ(result.waits[1].ticks, 990u - 2 * 59);
-  EXPECT_EQ(result.waits[1].ticks_in_operations, 0u);
+  EXPECT_EQ(result.waits[1].in_operations_ticks, 0u);
   EXPECT_EQ(result.waits[0].ticks + result.waits[2].ticks, 2u * 59);
   EXPECT_EQ(result.crossings["recv"], 89u);
 }

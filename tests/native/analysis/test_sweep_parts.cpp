@@ -120,20 +120,20 @@ TEST(Waits, HaveTheTimeUntilTheProcessDoesSomethingElse) {
   waiting.scope = named.tables.inner_scope(0, named.tables.name(1));
   waits.change(120, collect, waiting, true);
   EXPECT_EQ(waits.sum(collect, number).ticks, 10u);
-  EXPECT_EQ(waits.sum(collect, number).ticks_in_operations, 0u);
+  EXPECT_EQ(waits.sum(collect, number).in_operations_ticks, 0u);
   waits.change(124, 0, {}, false);
-  EXPECT_EQ(waits.sum(collect, number).ticks_in_operations, 4u);
+  EXPECT_EQ(waits.sum(collect, number).in_operations_ticks, 4u);
   EXPECT_FALSE(waits.is_any());
   EXPECT_FALSE(waits.adds_idle());
   waits.change(150, 0, {}, false);
   SweepResult result;
   named.tables.write_idle(named.trace.names(), 1, result);
   ASSERT_EQ(result.idle.size(), 2u);
-  EXPECT_EQ(result.idle[0].operation, "(none)");
-  EXPECT_EQ(result.idle[0].ticks, 17u);
-  EXPECT_EQ(result.idle[1].operation, "step");
-  EXPECT_EQ(result.idle[1].ticks, 4u);
-  EXPECT_EQ(result.idle[1].wait, "recv pipe:[1]");
+  EXPECT_EQ(result.idle[0].idle.operation, "(none)");
+  EXPECT_EQ(result.idle[0].idle.time, 17u);
+  EXPECT_EQ(result.idle[1].idle.operation, "step");
+  EXPECT_EQ(result.idle[1].idle.time, 4u);
+  EXPECT_EQ(result.idle[1].idle.wait, "recv pipe:[1]");
 }
 
 TEST(Reports, SumUpProgress) {
@@ -170,7 +170,7 @@ TEST(Reports, TakeTheBeginOfAThreadsSampleFromTheOneBefore) {
   SweepResult result;
   reports.write(named.trace.names(), named.tables, false, result);
   ASSERT_EQ(result.samples.size(), 1u);
-  EXPECT_EQ(result.samples[0].count, 4u);
+  EXPECT_EQ(result.samples[0].complete, 4u);
   EXPECT_EQ(result.samples[0].timed, 3u);
   EXPECT_EQ(result.samples[0].elapsed_ticks, 26u);
   EXPECT_EQ(result.samples[0].tokens, 12u);
@@ -192,12 +192,12 @@ TEST(Reports, LeaveOutOfAWindowWhatDependsOnEarlierRecords) {
   reports.write(named.trace.names(), named.tables, true, window);
   EXPECT_FALSE(window.progress.has_value());
   ASSERT_EQ(window.tasks.size(), 1u);
-  EXPECT_EQ(window.tasks[0].count, 1u);
+  EXPECT_EQ(window.tasks[0].ended, 1u);
   EXPECT_EQ(window.tasks[0].running_ticks, 3u);
   ASSERT_EQ(window.memory.size(), 1u);
   EXPECT_EQ(window.memory[0].highest_bytes, 100u);
   EXPECT_TRUE(window.samples.empty());
-  EXPECT_TRUE(window.collectives.names.empty());
+  EXPECT_TRUE(window.collectives.name_ids.empty());
   reports.write(named.trace.names(), named.tables, false, whole);
   EXPECT_EQ(whole.samples.size(), 1u);
   EXPECT_EQ(whole.collectives.ends, std::vector<uint64_t>{50});

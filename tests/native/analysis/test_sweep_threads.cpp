@@ -77,12 +77,12 @@ TEST(Threads, EndWithTheirLastRecordUnlessAFrameIsOpen) {
   EXPECT_EQ(stays.slot, 1u);
   EXPECT_EQ(threads.last_ticks(), 30u);
   threads.stop();
-  std::vector<StreamSummary> streams = threads.streams();
+  std::vector<SweptStream> streams = threads.streams();
   ASSERT_EQ(streams.size(), 3u);
   EXPECT_EQ(streams[1].events, 4u);
   EXPECT_EQ(streams[2].events, 9u);
   threads.forget_events();
-  for (const StreamSummary& stream : threads.streams()) EXPECT_EQ(stream.events, 0u);
+  for (const SweptStream& stream : threads.streams()) EXPECT_EQ(stream.events, 0u);
 }
 
 TEST(Threads, AreFoundByTheSystemsId) {

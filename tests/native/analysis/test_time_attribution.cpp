@@ -142,7 +142,7 @@ TEST(TimeAttribution, SharesTimeWithAThreadThatRunsForAPartOfAGap) {
   EXPECT_EQ(process.ticks(0, kPython), 6u);
   EXPECT_EQ(process.ticks(0, kWait), 4u);
   EXPECT_EQ(process.tables.wait(0, number).ticks, 4u);
-  EXPECT_EQ(process.tables.wait(0, number).count, 1u);
+  EXPECT_EQ(process.tables.wait(0, number).entries, 1u);
 }
 
 TEST(TimeAttribution, ChargesEachThreadsOwnView) {

@@ -373,7 +373,7 @@ TEST(TraceFile, SurvivesAnyBytes) {
         TraceFile trace(file.path(), recovers);
         SweepResult result = sweep(trace, {0, true});
         uint64_t sum = 0;
-        for (const BreakdownRow& row : result.breakdown) sum += row.ticks;
+        for (const SweptTime& row : result.breakdown) sum += row.ticks;
         ASSERT_EQ(sum, result.end_ticks - result.start_ticks);
         results++;
       } catch (const TraceDamage& damage) {

@@ -26,13 +26,13 @@ extern "C" size_t __sanitizer_get_allocated_size(const volatile void* pointer);
 
 namespace {
 
-using rlscope::BreakdownRow;
-using rlscope::DeviceOperationRow;
-using rlscope::DeviceRow;
-using rlscope::DeviceWorkRow;
 using rlscope::GpuAttribution;
 using rlscope::SweepOptions;
 using rlscope::SweepResult;
+using rlscope::SweptDevice;
+using rlscope::SweptDeviceOperation;
+using rlscope::SweptDeviceWork;
+using rlscope::SweptTime;
 using rlscope::TraceDamage;
 using rlscope::TraceFile;
 
@@ -91,13 +91,10 @@ Outcome run(const std::string& path, bool recovers, const SweepOptions& options)
   return outcome;
 }
 
-bool is_same(const BreakdownRow& a, const BreakdownRow& b) {
-  return a.phase == b.phase && a.stage == b.stage && a.operation == b.operation && a.category == b.category &&
-         a.resource == b.resource && a.ticks == b.ticks;
-}
+bool is_same(const SweptTime& a, const SweptTime& b) { return a.fields() == b.fields(); }
 
-bool is_same_device(const DeviceRow& a, const DeviceRow& b) {
-  return a.device == b.device && a.busy_ticks == b.busy_ticks && a.kernels.ticks == b.kernels.ticks;
+bool is_same_device(const SweptDevice& a, const SweptDevice& b) {
+  return a.device == b.device && a.busy_ticks == b.busy_ticks && a.kernel_ticks == b.kernel_ticks;
 }
 
 void check_same(const Outcome& a, const Outcome& b) {
@@ -114,15 +111,15 @@ void check_same(const Outcome& a, const Outcome& b) {
 
 void check_waits_and_phases(const SweepResult& result) {
   uint64_t waited = 0;
-  for (const BreakdownRow& row : result.breakdown) waited += row.category == rlscope::Category::kWait ? row.ticks : 0;
+  for (const SweptTime& row : result.breakdown) waited += row.category == rlscope::Category::kWait ? row.ticks : 0;
   uint64_t count = 0;
-  for (const rlscope::WaitRow& row : result.waits) {
+  for (const rlscope::SweptWait& row : result.waits) {
     waited -= row.ticks;
-    count += row.count;
+    count += row.entries;
   }
   check(waited == 0, "waits sum to the breakdown's");
   check(count >= result.events.at("wait"), "every wait is in a row, beside gaps in which a thread was blocked");
-  for (const rlscope::PhaseRow& row : result.phases) {
+  for (const rlscope::SweptPhase& row : result.phases) {
     check(result.start_ticks <= row.start_ticks && row.start_ticks <= row.end_ticks && row.end_ticks <= result.end_ticks,
           "a phase lies in its process's life");
   }
@@ -132,25 +129,25 @@ void check_sums(const SweepResult& result) {
   uint64_t wall = result.end_ticks - result.start_ticks;
   check(result.end_ticks >= result.start_ticks, "a process ends after it starts");
   uint64_t sum = 0;
-  for (const BreakdownRow& row : result.breakdown) sum += row.ticks;
+  for (const SweptTime& row : result.breakdown) sum += row.ticks;
   check(sum == wall, "the breakdown sums to the wall time");
   check_waits_and_phases(result);
   std::map<uint32_t, uint64_t> of_thread;
-  for (const BreakdownRow& row : result.threads) of_thread[row.thread] += row.ticks;
+  for (const auto& row : result.threads) of_thread[row.thread] += row.ticks;
   for (const auto& [thread, ticks] : of_thread) check(ticks <= wall, "no thread is longer than its process");
-  for (const DeviceRow& device : result.devices) {
+  for (const SweptDevice& device : result.devices) {
     uint64_t busy = 0;
     uint64_t kernels = 0;
-    for (const DeviceOperationRow& row : result.device_operations) {
+    for (const SweptDeviceOperation& row : result.device_operations) {
       if (row.device != device.device) continue;
       busy += row.busy_ticks;
       kernels += row.kernels;
     }
     uint64_t works = 0;
-    for (const DeviceWorkRow& row : result.device_work) works += row.device == device.device ? row.sum.count : 0;
+    for (const SweptDeviceWork& row : result.device_work) works += row.device == device.device ? row.pieces : 0;
     check(busy == device.busy_ticks && busy <= wall, "a device's time is that of its launches");
-    check(kernels == device.kernels.count, "a device's kernels are those of its launches");
-    check(works == device.kernels.count + device.copies.count + device.memsets.count, "all work has a name");
+    check(kernels == device.kernel_count, "a device's kernels are those of its launches");
+    check(works == device.kernel_count + device.copy_count + device.memset_count, "all work has a name");
   }
 }
 
@@ -161,11 +158,12 @@ void check_corrected(const Outcome& plain, const Outcome& corrected) {
   check_same(plain, corrected);
   uint64_t wall = corrected.result.end_ticks - corrected.result.start_ticks;
   if (wall >= kLongestCorrected) return;
-  for (size_t bound = 0; bound < rlscope::kBounds; bound++) {
+  using rlscope::PartBounds;
+  for (auto bound : {&PartBounds::least, &PartBounds::expected, &PartBounds::most}) {
     uint64_t removed = 0;
     uint64_t turned = 0;
-    for (const auto& row : corrected.result.correction->removed) removed += row.parts[bound];
-    for (const auto& row : corrected.result.correction->turned) turned += row.parts[bound];
+    for (const auto& row : corrected.result.correction->removed) removed += row.parts.*bound;
+    for (const auto& row : corrected.result.correction->turned) turned += row.parts.*bound;
     check(turned <= removed && removed <= wall * rlscope::kPartsPerTick, "only time that there is is removed");
   }
 }
@@ -179,12 +177,12 @@ void check_detailed(const Outcome& plain, const Outcome& detailed, const std::ve
   check_same(plain, detailed);
   const rlscope::DetailResult& detail = *detailed.result.detail;
   std::map<Place, uint64_t> left;
-  for (const BreakdownRow& row : detailed.result.breakdown) {
+  for (const SweptTime& row : detailed.result.breakdown) {
     left[{row.stage, row.operation, row.category, row.resource}] += row.ticks;
   }
   std::map<Place, uint64_t> in_bins = left;
   uint64_t calls = 0;
-  for (const rlscope::FunctionRow& row : detail.functions) {
+  for (const rlscope::SweptFunction& row : detail.functions) {
     left[{row.stage, row.operation, row.category, row.resource}] -= row.ticks;
     calls += row.calls;
   }
@@ -194,7 +192,7 @@ void check_detailed(const Outcome& plain, const Outcome& detailed, const std::ve
   check(calls == crossings, "every call is some function's");
   std::map<uint32_t, uint64_t> of_bin;
   for (const rlscope::BinEntry& entry : detail.bins) {
-    const rlscope::SeriesRow& row = detail.series[entry.series];
+    const rlscope::SweptSeries& row = detail.series[entry.series];
     in_bins[{row.stage, row.operation, row.category, row.resource}] -= entry.ticks;
     of_bin[entry.bin] += entry.ticks;
   }
@@ -230,13 +228,13 @@ void check_window(const std::string& path, bool recovers, uint64_t start, uint64
 // A union over one process is what the sweep found.
 void check_union(const std::string& path, bool recovers, const SweepResult& result) {
   rlscope::UnionInput input{path, result.start_ticks, result.end_ticks, {}, {}};
-  for (const DeviceRow& device : result.devices) input.places.emplace(device.device, input.places.size());
+  for (const SweptDevice& device : result.devices) input.places.emplace(device.device, input.places.size());
   std::vector<uint64_t> busy = rlscope::busy_union({input}, input.places.size(), rlscope::WorkKind::kAny, recovers);
   constexpr size_t kBins = 5;
   uint64_t width = (result.end_ticks - result.start_ticks) / kBins + 1;
   auto bins = rlscope::busy_union_in_bins({input}, input.places.size(), {result.start_ticks, width, kBins},
                                          rlscope::WorkKind::kAny, recovers);
-  for (const DeviceRow& device : result.devices) {
+  for (const SweptDevice& device : result.devices) {
     size_t place = input.places[device.device];
     check(busy[place] == device.busy_ticks, "the union over one process is the process's");
     uint64_t in_bins = 0;
@@ -249,23 +247,25 @@ void check_union(const std::string& path, bool recovers, const SweepResult& resu
 void check_idle(const std::string& path, bool recovers, const SweepResult& result) {
   auto [start, end] = result.loop ? *result.loop : rlscope::LoopSpan{result.start_ticks, result.end_ticks};
   rlscope::UnionInput input{path, result.start_ticks, result.end_ticks, {}, {}};
-  for (const DeviceRow& device : result.devices) {
+  for (const SweptDevice& device : result.devices) {
     if (device.device >= 64) return;  // told apart no more
     input.places.emplace(device.device, input.places.size());
   }
   using Doing = std::tuple<size_t, std::string, std::string, rlscope::Category, bool>;  // names of waits lie in the file
+  auto doing = [](size_t place, const rlscope::SweptIdle& row) {
+    return Doing(place, row.stage, row.operation, row.category, row.is_evaluation);
+  };
   std::map<Doing, uint64_t> left;
-  for (const rlscope::IdleRow& row : result.idle) {
+  for (const rlscope::SweptProcessIdle& row : result.idle) {
     for (const auto& [device, place] : input.places) {
       if (row.working >> device & 1) continue;
-      left[{place, std::string(row.stage), std::string(row.operation), row.category, row.is_evaluation}] += row.ticks;
+      left[doing(place, row.idle)] += row.idle.time;
     }
   }
   rlscope::IdleUser user{input, start, end, {{start, start + (end - start) / 2}}};
   std::vector<rlscope::IdleSpan> spans(input.places.size(), {start, end});
-  for (const rlscope::PlaceIdleRow& row : rlscope::device_idle({user}, spans, recovers)) {
-    left[{row.place, row.stage, row.operation, row.category, row.is_evaluation}] -= row.time;
-  }
+  rlscope::IdleOfPlaces found = rlscope::device_idle({user}, spans, recovers);
+  for (const rlscope::SweptPlaceIdle& row : found.rows) left[doing(row.place, row.idle)] -= row.idle.time;
   for (const auto& [doing, ticks] : left) check(ticks == 0, "idle time of own devices is the same by both ways");
 }
 
