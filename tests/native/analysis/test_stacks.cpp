@@ -66,7 +66,7 @@ struct Process {
   Scope scope;
 };
 
-TEST(Stacks, ComeInOrderOfTime) {
+TEST(SweptStacks, ComeInOrderOfTime) {
   Process process;
   EXPECT_EQ(process.stacks->next_ticks(), 20u);
   SeenStack seen = process.stacks->take();
@@ -77,7 +77,7 @@ TEST(Stacks, ComeInOrderOfTime) {
   EXPECT_EQ(process.stacks->next_ticks(), kNever);
 }
 
-TEST(Stacks, GiveLinesTheirTime) {
+TEST(SweptStacks, GiveLinesTheirTime) {
   Process process;
   process.tables.row(process.scope).ticks[kPython] = 50;
   process.stacks->lines().see(0, process.scope, 20, 1);
@@ -92,7 +92,7 @@ TEST(Stacks, GiveLinesTheirTime) {
   EXPECT_EQ(result.torn_stacks, 1u);
 }
 
-TEST(Stacks, KnowTheLineOfACallThatWaits) {
+TEST(SweptStacks, KnowTheLineOfACallThatWaits) {
   Process process;
   process.push(2, 100);
   process.stacks->see_call(process.thread, process.scope, 1, 103);
@@ -118,7 +118,7 @@ TEST(Stacks, KnowTheLineOfACallThatWaits) {
   EXPECT_EQ(result.call_sites[0].waiting_stacks, 1u);
 }
 
-TEST(Stacks, EndCallsThatAreOpenWithTheProcess) {
+TEST(SweptStacks, EndCallsThatAreOpenWithTheProcess) {
   Process process;
   process.push(2, 100);
   process.sync(3, 400);
@@ -128,7 +128,7 @@ TEST(Stacks, EndCallsThatAreOpenWithTheProcess) {
   EXPECT_TRUE(result.call_sites.empty());
 }
 
-TEST(Stacks, OfCallsBeforeAWindowAreForgottenButTheirWaitsGoOn) {
+TEST(SweptStacks, OfCallsBeforeAWindowAreForgottenButTheirWaitsGoOn) {
   Process process;
   process.push(2, 100);
   process.stacks->see_call(process.thread, process.scope, 1, 103);

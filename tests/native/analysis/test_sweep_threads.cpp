@@ -27,7 +27,7 @@ bool reach_begin(Thread& thread) {
   return false;
 }
 
-TEST(Threads, BeginInOrderOfTimeAndStandInOrderOfStreams) {
+TEST(SweptThreads, BeginInOrderOfTimeAndStandInOrderOfStreams) {
   TemporaryFile file(file_header(0, 100) + kNames + stream_chunk(7, 0, 5, begin_record(20, 1) + end_record(1)) +
                      stream_chunk(0, 0, 2, begin_record(10, 1) + end_record(1)) +
                      stream_chunk(3, 0, 8, begin_record(4, 1) + end_record(1)));
@@ -55,7 +55,7 @@ TEST(Threads, BeginInOrderOfTimeAndStandInOrderOfStreams) {
   EXPECT_EQ(limit, 12u);
 }
 
-TEST(Threads, EndWithTheirLastRecordUnlessAFrameIsOpen) {
+TEST(SweptThreads, EndWithTheirLastRecordUnlessAFrameIsOpen) {
   TemporaryFile file(file_header(0, 100) + kNames + stream_chunk(1, 0, 0, begin_record(20, 1) + end_record(5)) +
                      stream_chunk(2, 0, 0, begin_record(30, 1)));
   TraceFile trace(file.path(), false);
@@ -85,7 +85,7 @@ TEST(Threads, EndWithTheirLastRecordUnlessAFrameIsOpen) {
   for (const SweptStream& stream : threads.streams()) EXPECT_EQ(stream.events, 0u);
 }
 
-TEST(Threads, AreFoundByTheSystemsId) {
+TEST(SweptThreads, AreFoundByTheSystemsId) {
   TemporaryFile file(file_header(0, 100) + kNames + stream_chunk(0, 0, 0, begin_record(20, 1)));
   TraceFile trace(file.path(), false);
   Threads threads(trace, kWindow, false);
