@@ -31,13 +31,13 @@ def of_native(enumeration: str, header: str) -> list[tuple[str, str]]:
     return list(zip(names, re.findall(r'"([^"]+)"', labels[1]), strict=True))
 
 
-NATIVE = {
+NATIVE: dict[type[Enum], tuple[str, list[tuple[str, str]]]] = {
     Category: (FORMAT, of_native("Category", FORMAT)),
     Stage: (FORMAT, of_native("Stage", FORMAT)),
     Resource: (SWEPT, of_native("Resource", SWEPT)),
     LoopPart: (SWEPT, of_native("LoopPart", SWEPT)),
 }
-MEMBERS = [member for enumeration in NATIVE for member in enumeration]
+MEMBERS: list[Enum] = [member for enumeration in NATIVE for member in enumeration]
 
 
 def told(kind: type[Enum]) -> set[str]:
