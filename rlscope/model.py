@@ -175,7 +175,7 @@ class Resource(Name):
 
 
 class LoopPart(Name):
-    """Where time in no operation lies; `words` say it in a sentence."""
+    """The part of a run that time in no operation is in; `words` say it in a sentence."""
 
     words: str
 

@@ -1,4 +1,4 @@
-"""What a number or a word is that the compiled analysis finds, and the type in C++ that holds it.
+"""This file names what numbers and words of the compiled analysis are, and the types in C++ that hold them.
 
 A named tuple with fields of these types is a struct in C++ too: `cmake/swept_rows.py` writes it, with each build.
 """

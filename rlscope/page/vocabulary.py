@@ -1,4 +1,4 @@
-"""What the scripts and styles of pages have of the vocabulary: names in their order, and the colours of categories."""
+"""This file gives scripts and styles of pages the vocabulary: names in their order, and the colours of categories."""
 
 import json
 
