@@ -395,10 +395,9 @@ def test_an_image_leaves_out_what_the_repository_leaves_out() -> None:
     assert wanted <= set((ROOT / ".dockerignore").read_text().splitlines())
 
 
-@pytest.mark.parametrize(("heading", "most"), [("A call", 12), ("A trace", 20), ("A script", 12)])
-def test_each_journey_through_the_code_is_short_and_goes_through_files_that_exist(heading: str, most: int) -> None:
+@pytest.mark.parametrize("heading", ["A call", "A trace", "A script"])
+def test_each_journey_through_the_code_goes_through_files_that_exist(heading: str) -> None:
     text = (ROOT / "docs" / "architecture.md").read_text()
     (journey,) = re.findall(rf"^## {heading}[^\n]*\n(.*?)(?=^## |\Z)", text, flags=re.MULTILINE | re.DOTALL)
     files = re.findall(r"^\d+\. `([^`]+)`", journey, flags=re.MULTILINE)
-    assert 0 < len(files) <= most
-    assert not [file for file in files if not (ROOT / file).is_file()]
+    assert files and not [file for file in files if not (ROOT / file).is_file()]
