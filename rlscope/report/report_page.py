@@ -7,30 +7,21 @@ import pandas as pd
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.stage_names import stage_name_lines
-from rlscope.analysis.tables.processes import CORRECTED_WALL, UNCORRECTABLE
 from rlscope.analysis.utilization import binned_utilization
 from rlscope.page.plain_page import Page
 from rlscope.plots.drawing import Draw, Drawing, draw_here
 from rlscope.plots.style import BETWEEN_STAGES
 from rlscope.plots.tables import write_csv
-from rlscope.report.counter_lines import counter_lines, counters_shown
-from rlscope.report.process_tables import TOTALS, phases_shown, process_lines, process_tree, waited_for, waits_shown
+from rlscope.report.counter_lines import counter_lines
+from rlscope.report.process_tables import phases_shown, waits_shown
 from rlscope.report.remarks import device_lines, device_name, warnings
 from rlscope.report.sentences import (
-    COLLECTIVES_TITLE,
     DEVICE_RANKS_TITLE,
-    KERNELS_TITLE,
     RANKS_TITLE,
-    SAMPLES_CAPTION,
-    STRAGGLERS_TITLE,
-    TAILS_TITLE,
-    TASKS_CAPTION,
     advice_lines,
     correction_lines,
     evaluation_lines,
-    machine_lines,
 )
-from rlscope.report.tables import most
 from rlscope.report.workloads import (
     BreakdownView,
     Workload,
@@ -43,12 +34,8 @@ from rlscope.report.workloads import (
 )
 from rlscope.text.numbers import duration
 
-PROCESS_COLUMNS = [
-    "process", "pid", "role", "exit_status", "complete", "start_s", "wall_s", *TOTALS, *CORRECTED_WALL, UNCORRECTABLE,
-]  # fmt: skip
 #: The page of figures.
 FIGURES = "figures.html"
-ROWS_SHOWN = 20
 UTILIZATION_BINS = 600
 #: Processes in the view of them; more could not be read.
 MOST_DRAWN = 64
@@ -95,15 +82,7 @@ def write_report(analyses: dict[str, Analysis], output: Path, draw: Draw = draw_
     add_transitions(page, shown, output)
     for number, (name, analysis) in enumerate(analyses.items(), start=1):
         ending = f"_{number}" if len(analyses) > 1 else ""
-        add_trace(page, name, analysis)
-        add_processes(page, analysis, output, ending)
-        add_ranks(page, analysis, output, ending)
-        add_tasks(page, analysis)
-        add_samples(page, analysis, output, ending)
-        add_devices(page, analysis, output, ending)
-        add_counters(page, analysis, output, ending)
-        add_device_timeline(page, analysis, output, ending)
-        add_utilization(page, analysis, output, ending)
+        add_trace(page, name, analysis, output, ending)
     page.write(output / FIGURES)
     others = (device_lines, counter_lines, correction_lines, stage_name_lines)
     said = [advice, *(_named(analyses, lines) for lines in others)]
@@ -170,30 +149,39 @@ def add_transitions(page: ReportPage, shown: list[Workload], output: Path) -> No
     page.drawing(drawing, "Entries into the backend, CUDA and the simulator.")
 
 
-def add_trace(page: Page, name: str, analysis: Analysis) -> None:
-    """Add the facts and the numbers of one trace."""
+def add_trace(page: ReportPage, name: str, analysis: Analysis, output: Path, ending: str) -> None:
+    """Add the figures of one trace, and its tables as files. Files get the `ending`."""
     page.heading(f"Trace {name}")
-    known = {
-        "iterations recorded": analysis.iterations,
-        "timesteps recorded": analysis.timesteps,
-        "timesteps of the whole training": analysis.total_timesteps,
-        "whole training, at the recorded speed (s)": analysis.extrapolated_s,
-    }
-    page.table(pd.DataFrame([known]))
     for line in [*evaluation_lines(analysis), *correction_lines(analysis)]:
         page.paragraph(f"{line[0].upper()}{line[1:]}.")
-    processes = process_tree(analysis)
-    page.table(pd.DataFrame(processes)[PROCESS_COLUMNS])
-    shown, rest = most(analysis.breakdown.records(), "seconds")
-    page.table(pd.DataFrame(shown).dropna(axis="columns", how="all"))
-    if rest:
-        page.paragraph(f"{rest} with `rlscope analyze --csv`.")
+    add_processes(page, analysis, output, ending)
+    add_ranks(page, analysis, output, ending)
+    add_counters(page, analysis, output, ending)
+    add_device_timeline(page, analysis, output, ending)
+    add_utilization(page, analysis, output, ending)
+    for stem, table in tables_of(analysis).items():
+        if len(table):
+            write_csv(table, output / f"{stem}{ending}.csv")
+            page.link(f"{stem}{ending}.csv", f"{stem}{ending}.csv")
+
+
+def tables_of(analysis: Analysis) -> dict[str, pd.DataFrame]:
+    """Return the tables that have files, by their stems: whole, where the page of the trace may leave out rows."""
+    longest = {"gpu_operations": "busy_s", "device_work": "seconds", "device_idle": "seconds"}
+    same = ("dependencies", "stragglers", "collectives", "collective_kernels", "sample_tails")
+    return {
+        "phases": pd.DataFrame(phases_shown(analysis)),
+        "waits": pd.DataFrame(waits_shown(analysis)),
+        **{name: getattr(analysis, name).table for name in same},
+        **{
+            name: getattr(analysis, name).table.sort_values(time, ascending=False, kind="stable")
+            for name, time in longest.items()
+        },
+    }
 
 
 def add_processes(page: ReportPage, analysis: Analysis, output: Path, ending: str) -> None:
-    """Add the phases of processes and who waited for whom, where there are any. Files get the `ending`."""
-    for line in [*machine_lines(analysis.machines), *process_lines(analysis)]:
-        page.paragraph(f"{line[0].upper()}{line[1:]}.")
+    """Add processes side by side, where there are phases of them. Files get the `ending`."""
     phases = pd.DataFrame(phases_shown(analysis))
     if len(phases) and phases["process"].nunique() <= MOST_DRAWN:
         tables = (analysis.phases.table, analysis.dependencies.table, NO_CORES, analysis.device_timeline.table)
@@ -202,80 +190,16 @@ def add_processes(page: ReportPage, analysis: Analysis, output: Path, ending: st
             "A phase in several pieces is as long as all of them together, from where the first begins."
         )
         page.drawing(Drawing("process_view", tables, output / f"process_view{ending}"), caption)
-    if len(phases):
-        page.paragraph("Phases of each process, with the time in no phase")
-        page.table(phases)
-        link(page, phases, output, f"phases{ending}")
-    waits = pd.DataFrame(waits_shown(analysis))
-    if len(waits):
-        page.paragraph(f"What processes waited in: the {min(ROWS_SHOWN, len(waits))} longest waits")
-        page.table(waits.head(ROWS_SHOWN))
-        link(page, waits, output, f"waits{ending}")
-    edges = pd.DataFrame(waited_for(analysis))
-    if len(edges):
-        page.paragraph(f"Who waited for whom: the {min(ROWS_SHOWN, len(edges))} longest waits")
-        page.table(edges.head(ROWS_SHOWN))
-        link(page, analysis.dependencies.table, output, f"dependencies{ending}")
 
 
 def add_ranks(page: ReportPage, analysis: Analysis, output: Path, ending: str) -> None:
-    """Add what ranks did with their time and who kept them waiting; nothing without ranks. Files get the `ending`."""
-    if not analysis.ranks:
-        return
-    drawing = Drawing("ranks_figure", (analysis.ranks.table,), output / f"fig_ranks{ending}")
-    page.drawing(drawing, f"{RANKS_TITLE}: computing, and waiting for others.")
-    tables = [
-        (STRAGGLERS_TITLE, "stragglers", analysis.stragglers.table),
-        (COLLECTIVES_TITLE, "collectives", analysis.collectives.table),
-    ]
+    """Add what ranks did with their time; nothing without ranks. Files get the `ending`."""
+    if analysis.ranks:
+        drawing = Drawing("ranks_figure", (analysis.ranks.table,), output / f"fig_ranks{ending}")
+        page.drawing(drawing, f"{RANKS_TITLE}: computing, and waiting for others.")
     if analysis.device_ranks:
         drawing = Drawing("ranks_figure", (analysis.device_ranks.table,), output / f"fig_device_ranks{ending}")
         page.drawing(drawing, f"{DEVICE_RANKS_TITLE}: computing, and communication that is exposed.")
-        tables.append((KERNELS_TITLE, "collective_kernels", analysis.collective_kernels.table))
-    for caption, stem, table in tables:
-        page.paragraph(caption)
-        page.table(table)
-        link(page, table, output, f"{stem}{ending}")
-
-
-def add_tasks(page: Page, analysis: Analysis) -> None:
-    """Add the operations of coroutines and generators; nothing where none was suspended inside one."""
-    if len(analysis.tasks):
-        page.paragraph(TASKS_CAPTION)
-        page.table(analysis.tasks.table)
-
-
-def add_samples(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
-    """Add the samples and the longest tails; nothing where none were reported. Files get the `ending`."""
-    if not len(analysis.samples):
-        return
-    page.paragraph(SAMPLES_CAPTION)
-    page.table(analysis.samples.table)
-    tails = analysis.sample_tails.table
-    page.paragraph(f"{TAILS_TITLE}, the {min(ROWS_SHOWN, len(tails))} longest")
-    page.table(tails.sort_values("tail_s", ascending=False, kind="stable").head(ROWS_SHOWN))
-    link(page, tails, output, f"sample_tails{ending}")
-
-
-def add_devices(page: Page, analysis: Analysis, output: Path, ending: str) -> None:
-    """Add what each device did, for which operation; nothing where none was used. Files get the `ending`."""
-    if not analysis.gpu:
-        return
-    for line in device_lines(analysis):
-        page.paragraph(line)
-    tables = (
-        ("Device time per operation that launched the work", "gpu_operations", analysis.gpu_operations.table, "busy_s"),
-        ("Device work", "device_work", analysis.device_work.table, "seconds"),
-        ("Why devices did nothing in the training loop", "device_idle", analysis.device_idle.table, "seconds"),
-    )
-    for caption, stem, table, time in tables:
-        longest_first = table.sort_values(time, ascending=False, kind="stable")
-        rest = len(table) - ROWS_SHOWN
-        page.paragraph(
-            f"{caption}: the {ROWS_SHOWN} rows with most time, {rest} more in the file." if rest > 0 else caption
-        )
-        page.table(longest_first.head(ROWS_SHOWN))
-        link(page, longest_first, output, f"{stem}{ending}")
 
 
 def add_counters(page: ReportPage, analysis: Analysis, output: Path, ending: str) -> None:
@@ -286,11 +210,9 @@ def add_counters(page: ReportPage, analysis: Analysis, output: Path, ending: str
 
         _, rest = counter_bars(table)
         caption = "Hardware counters while work of a stage (dark) or an operation (light) ran; of amounts, the total."
-        left_out = f" {rest} are left out, first the operations with least busy time; the table has them."
+        left_out = f" {rest} are left out, first the operations with least busy time; the page of the trace has them."
         drawing = Drawing("counters_figure", (table,), output / f"counters{ending}")
         page.drawing(drawing, f"{caption}{left_out}" if rest else caption)
-    if len(table):
-        page.table(pd.DataFrame(counters_shown(analysis.counters)))
 
 
 def add_device_timeline(page: ReportPage, analysis: Analysis, output: Path, ending: str) -> None:
@@ -318,10 +240,3 @@ def add_utilization(page: ReportPage, analysis: Analysis, output: Path, ending: 
     labels = {row.uuid: device_name(row) for row in analysis.gpu if row.uuid is not None}
     drawing = Drawing("utilization_figure", (table,), output / f"utilization{ending}", {"labels": labels})
     page.drawing(drawing, "What the machine reported of devices and processes.")
-
-
-def link(page: Page, table: pd.DataFrame, output: Path, stem: str) -> None:
-    """Write a table, and a link to it."""
-    file = f"{stem}.csv"
-    write_csv(table, output / file)
-    page.link(file, file)

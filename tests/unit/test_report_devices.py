@@ -9,11 +9,11 @@ from typing import Any
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from rows_of import rows_of
+from rows_of import bare_analysis, rows_of
 
 from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis.analyze import analyze
-from rlscope.analysis.devices.rows import DeviceIdleRow, DeviceWorkRow, GpuOperationRow, GpuRow
+from rlscope.analysis.devices.rows import DeviceWorkRow, GpuOperationRow, GpuRow
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.table_rows import ProcessRow
@@ -24,7 +24,7 @@ from rlscope.model import Category, DeviceWork
 from rlscope.plots.utilization import utilization_figure
 from rlscope.record.config import RecordConfig
 from rlscope.report.remarks import device_lines
-from rlscope.report.report_page import ReportPage, add_devices, add_utilization, write_report
+from rlscope.report.report_page import ReportPage, add_utilization, tables_of, write_report
 from rlscope.text.numbers import size
 from rlscope.trace.files import PROCESS_FILE_SUFFIX
 from rlscope.trace.reader import open_trace
@@ -42,9 +42,6 @@ def analysis(directory: Path, reported: float | None = 1.0, has_gpu: bool = True
         directory=directory,
         processes=rows_of(ProcessRow, [{"end_s": 10.0}, {"end_s": 8.0}]),
         gpu=Rows(GpuRow, [GpuRow(0, "GPU-a", 0.61, 0.0, 0.0, 0.7, reported, "NVIDIA H200")] if has_gpu else []),
-        gpu_operations=Rows(GpuOperationRow, OPERATIONS),
-        device_work=Rows(DeviceWorkRow, WORK),
-        device_idle=Rows(DeviceIdleRow, [DeviceIdleRow(0, "main", "Python", "inference", "sample_action", 0.25)]),
         utilization=Utilization(directory),
     )
 
@@ -71,24 +68,12 @@ def test_a_device_without_a_name() -> None:
     assert device_lines(nameless) == ["GPU 0: reported 100 %, busy 6.1 %"]
 
 
-def test_device_work_is_shown_and_written(tmp_path: Path) -> None:
-    page = ReportPage("report")
-    add_devices(page, analysis(tmp_path), tmp_path, "_2")
-    text = written(page, tmp_path)
-    assert "reported 100 %, busy 6.1 %" in text
-    assert "operation_29" in text and "operation_10<" in text and "operation_9<" not in text
-    assert "kernel_24" in text and "kernel_4<" not in text
-    assert "the 20 rows with most time, 10 more in the file" in text
-    assert len(pd.read_csv(tmp_path / "gpu_operations_2.csv")) == 30
-    assert len(pd.read_csv(tmp_path / "device_work_2.csv")) == 25
-    assert pd.read_csv(tmp_path / "device_idle_2.csv")["cause"].tolist() == ["Python"]
-
-
-def test_nothing_is_said_of_devices_that_were_not_used(tmp_path: Path) -> None:
-    page = ReportPage("report")
-    add_devices(page, analysis(tmp_path, has_gpu=False), tmp_path, "")
-    assert "Device" not in written(page, tmp_path)
-    assert not list(tmp_path.glob("*.csv"))
+def test_files_hold_whole_tables_the_longest_rows_first() -> None:
+    work = bare_analysis(gpu_operations=Rows(GpuOperationRow, OPERATIONS), device_work=Rows(DeviceWorkRow, WORK))
+    tables = tables_of(work)
+    assert tables["gpu_operations"]["operation"].tolist() == [f"operation_{number}" for number in range(29, -1, -1)]
+    assert tables["device_work"]["name"].tolist() == [f"kernel_{number}" for number in range(24, -1, -1)]
+    assert all(table.empty for name, table in tables.items() if name not in ("gpu_operations", "device_work"))
 
 
 def test_what_was_reported_is_drawn(tmp_path: Path) -> None:
