@@ -58,15 +58,16 @@ class ThreadWriter:
             ticks, fmt.RecordKind.OTHER, fmt.OtherTag.PROGRESS, int(is_baseline) + 1, timesteps + 1, total_timesteps + 1
         )
 
-    def blocked(self, ticks: int, blocked: int, helped: int = 0) -> None:
-        """Say of the time since the record before that the thread was blocked for `blocked` ticks of it.
+    def absent(self, ticks: int, blocked: int, queued: int = 0, helped: int = 0) -> None:
+        """Say of the time since the record before for how long the thread was off the CPU.
 
         Args:
             ticks: the record's own time, where the gap ends.
-            blocked: ticks in which the thread was off the CPU and not about to be run.
-            helped: of these, ticks for which threads without a stream used the CPU.
+            blocked: ticks in which it was not ready to run.
+            queued: ticks in which it was, and had no core.
+            helped: of both, the blocked ones first, ticks for which threads without a stream used the CPU.
         """
-        self._append(ticks, fmt.RecordKind.OTHER, fmt.OtherTag.BLOCKED, blocked + 1, helped + 1)
+        self._append(ticks, fmt.RecordKind.OTHER, fmt.OtherTag.ABSENT, blocked + 1, queued + 1, helped + 1)
 
     def task(self, ticks: int, operation: str, elapsed: int, running: int) -> None:
         """Say that an operation of a coroutine or generator has ended.

@@ -72,6 +72,8 @@ class Category(IntEnum):
     CUDA = 3, "cuda", "CUDA", "//////", "#9b3ea5", "#ec28f9", "c", "cuda", "launches", "launch-bound"
     WAIT = 4, "wait", "Wait", "-----", "#656a73", "#7a7f8b", ".", "python", "waiting", "waiting"
     CUDA_WAIT = 5, *CUDA[1:]  # a CUDA call that waits for the device
+    # Published figures count it as the category in which the thread would run, which rows of the breakdown say.
+    NO_CORE = 6, "no_core", "No core", "xxxxxx", "#b3202a", "#ff8f8f", "n", "python", "no_core", "no core"
 
     def __new__(cls, number: int, *columns: object) -> "Category":
         """Make the member of a number with its columns."""
@@ -80,6 +82,8 @@ class Category(IntEnum):
 
 #: Those that tables tell apart, by label.
 CATEGORIES = {category.label: category for category in Category if category is not Category.CUDA_WAIT}
+#: Those that calls may have.
+CALL_CATEGORIES = {label: category for label, category in CATEGORIES.items() if category is not Category.NO_CORE}
 #: The category of time of which correction took the CPU's part; whatever devices do alone is drawn like it.
 GPU_ONLY = "gpu"
 

@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 from trace_builder import (
+    Absent,
     Begin,
-    Blocked,
     Collective,
     End,
     Memory,
@@ -28,11 +28,14 @@ from rlscope.trace import format as fmt
 
 OPERATIONS = ("training_loop", *STAGES, "step", "(none)")
 CHOICES = (
-    *("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "progress", "blocked", "task", "sample",
+    *("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "progress", "absent", "task", "sample",
     "collective", "memory",
 )  # fmt: skip
 PHASES = ("collect", "evaluation")
-CALLS = {category: [f + category.label for f in "fg"] for category in Category}
+#: A thread without a core is in none.
+CALLS = {
+    category: [f + category.label for f in "fg"] for category in Category if category is not Category.NO_CORE
+}
 CALLS[Category.WAIT] = ["fwait", "gwait pipe:[1]", "gwait pipe:[2]", "_thread.lock.acquire"]
 LAUNCHES = (("(none)", "(none)"), ("inference", "inference"), ("inference", "step"), ("synchronisation", "step"))
 ON_DEVICE = (DeviceWork.KERNEL, DeviceWork.COPY, DeviceWork.MEMSET)
@@ -49,7 +52,7 @@ def threads(draw: st.DrawFn, stream: int, start: int) -> ThreadScript:
         ticks += draw(st.sampled_from((0, 1, 2, 7, 40, 5000)))
         choice = draw(st.sampled_from(CHOICES))
         if choice == "boundary":
-            category = draw(st.sampled_from(Category))
+            category = draw(st.sampled_from([*CALLS]))
             thread.statements.append(boundary(ticks, category, draw(st.sampled_from(CALLS[category]))))
         elif choice == "operation":
             thread.statements.append(operation(ticks, draw(st.sampled_from(OPERATIONS))))
@@ -59,9 +62,10 @@ def threads(draw: st.DrawFn, stream: int, start: int) -> ThreadScript:
             thread.statements.append(
                 Progress(ticks, draw(st.integers(0, 1 << 40)), draw(st.sampled_from((0, 99))), draw(st.booleans()))
             )
-        elif choice == "blocked":
+        elif choice == "absent":
             blocked = draw(st.integers(0, ticks - before))
-            thread.statements.append(Blocked(ticks, blocked, draw(st.integers(0, blocked))))
+            queued = draw(st.integers(0, ticks - before - blocked))
+            thread.statements.append(Absent(ticks, blocked, queued, draw(st.integers(0, blocked + queued))))
         elif choice == "task":
             elapsed = draw(st.sampled_from((0, 1, 127, 255, 256, 257, 1 << 20)) | st.integers(0, 1 << 50))
             task = Task(ticks, draw(st.sampled_from(OPERATIONS)), elapsed, draw(st.integers(0, elapsed)))

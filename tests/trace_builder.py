@@ -10,7 +10,8 @@ The text form, one statement per line, `#` starts a comment:
     5 + phase:collect               begins a phase
     40 progress 10 of 100           timesteps and, if known, total timesteps
     0 baseline 0                    a progress record that marks where counting starts
-    30 blocked 8 helped 3           of the time since the record before, blocked for so many ticks, helped for so many
+    30 absent blocked 8 queued 5 helped 3   of the time since the record before, so many ticks without a core; what is
+                                    not said is 0
     60 task inference elapsed 50 running 20   an operation of a coroutine has ended
     60 sample act version 3 tokens 40 elapsed 50 working 20 discarded      a sample of a task is complete
     60 sample act version 3 tokens 40              one of the thread
@@ -65,9 +66,10 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Blocked:
+class Absent:
     ticks: int
-    blocked: int
+    blocked: int = 0
+    queued: int = 0
     helped: int = 0
 
 
@@ -113,7 +115,7 @@ class NewChunk:
     pass
 
 
-Statement = Begin | End | Progress | Blocked | Task | Sample | Collective | Memory | NewChunk
+Statement = Begin | End | Progress | Absent | Task | Sample | Collective | Memory | NewChunk
 
 
 @dataclass(frozen=True)
@@ -239,8 +241,9 @@ def _parse_statement(line: str) -> Statement:
     if verb in ("progress", "baseline"):
         numbers = [int(number) for number in re.findall(r"\d+", rest)]
         return Progress(int(ticks), *numbers, is_baseline=verb == "baseline")  # type: ignore[misc, arg-type]
-    if verb == "blocked":
-        return Blocked(int(ticks), *[int(number) for number in re.findall(r"\d+", rest)])
+    if verb == "absent":
+        words = rest.split()
+        return Absent(int(ticks), **dict(zip(words[::2], map(int, words[1::2]), strict=True)))
     if verb == "task":
         name, _, elapsed, _, running = rest.rsplit(maxsplit=4)
         return Task(int(ticks), name, int(elapsed), int(running))
@@ -298,8 +301,8 @@ def _add(script: ProcessScript, process: ProcessWriter) -> None:
                     stream.end(ticks)
                 case Progress(ticks, timesteps, total_timesteps, is_baseline):
                     stream.progress(ticks, timesteps, total_timesteps, is_baseline)
-                case Blocked(ticks, blocked, helped):
-                    stream.blocked(ticks, blocked, helped)
+                case Absent():
+                    stream.absent(*vars(statement).values())
                 case Task(ticks, name, elapsed, running):
                     stream.task(ticks, name, elapsed, running)
                 case Sample():

@@ -11,18 +11,29 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from trace_builder import Begin, Blocked, Collective, End, Memory, ProcessScript, Progress, Sample, Seen, Task, Work
+from trace_builder import Absent, Begin, Collective, End, Memory, ProcessScript, Progress, Sample, Seen, Task, Work
 
 from rlscope.analysis.correction.corrected import corrected_parts
 from rlscope.analysis.correction.costs import Cost
 from rlscope.analysis.swept import Swept
-from rlscope.model import EVALUATION, NO_OPERATION, NO_PHASE, STAGES, TRAINING_LOOP, Category, DeviceWork, NameKind
+from rlscope.model import (
+    CALL_CATEGORIES,
+    EVALUATION,
+    NO_OPERATION,
+    NO_PHASE,
+    STAGES,
+    TRAINING_LOOP,
+    Category,
+    DeviceWork,
+    NameKind,
+)
 from rlscope.trace.format import HOST, PERIODS_OF_CALLS, STACK_PERIOD_NS
 
 Stack = list[Begin]
 MAIN = 0
 BOUNDS = range(3)
-BLOCKED = (Category.WAIT, Category.CUDA_WAIT)
+BLOCKED = (Category.WAIT, Category.CUDA_WAIT, Category.NO_CORE)
+WITHOUT_DEVICE_IDLE = (Category.WAIT, Category.NO_CORE)
 CUDA = (Category.CUDA, Category.CUDA_WAIT)
 BLOCKED_IN_NO_BOUNDARY = "(blocked)"
 #: In which stacks of native calls are looked at once.
@@ -36,24 +47,31 @@ def is_on_device(work: DeviceWork) -> bool:
 
 @dataclass
 class Gap:
-    """Begins right behind the record before a blocked record, and ends with that one."""
+    """Begins right behind the record before an absent record, and ends with that one."""
 
     start: int
     end: int
-    blocked: int
-    helped: int
+    said: Absent
     waiting: int = 0  # ticks in which the thread waits
+    queued: int = 0  # ticks in which it has no core
 
-    def ran(self, start: int, end: int) -> int:
-        """Of the ticks from start to end, how many the thread ran."""
-        start, end = (min(max(ticks, self.start), self.end) - self.start for ticks in (start, end))
+    def waited(self, start: int, end: int) -> int:
+        """Of the ticks from start to end, in how many the thread waited."""
+        return self._part(self.waiting, start, end)
+
+    def absent(self, start: int, end: int) -> int:
+        """Of the ticks from start to end, in how many it waited or had no core."""
+        return self._part(self.waiting + self.queued, start, end)
+
+    def _part(self, ticks: int, start: int, end: int) -> int:
+        start, end = (min(max(each, self.start), self.end) - self.start for each in (start, end))
         length = self.end - self.start
-        return (end - end * self.waiting // length) - (start - start * self.waiting // length)
+        return end * ticks // length - start * ticks // length
 
 
 #: Stage, operation, layer, whether in an evaluation, and the wait.
 Doing = tuple[str, str, str, bool, str]
-Record = Begin | End | Progress | Task | Sample | Collective | Memory | Blocked | Gap | Seen
+Record = Begin | End | Progress | Task | Sample | Collective | Memory | Absent | Gap | Seen
 
 
 def boundaries_of(stack: Stack) -> Stack:
@@ -133,7 +151,7 @@ def resource_of(category: Category, running: list[tuple[int, Work]]) -> str:
         return "communication" if category in BLOCKED else "cpu+communication"
     if running:
         return "gpu" if category in BLOCKED else "cpu+gpu"
-    return "idle" if category is Category.WAIT else "cpu"
+    return "idle" if category in WITHOUT_DEVICE_IDLE else "cpu"
 
 
 class Twin:
@@ -277,10 +295,10 @@ class Twin:
         for thread in script.threads:
             before = thread.start
             for index, statement in enumerate(thread.statements):
-                if not isinstance(statement, Begin | End | Progress | Task | Sample | Collective | Memory | Blocked):
+                if not isinstance(statement, Begin | End | Progress | Task | Sample | Collective | Memory | Absent):
                     continue
-                if isinstance(statement, Blocked):
-                    gap = Gap(before, statement.ticks, statement.blocked, statement.helped)
+                if isinstance(statement, Absent):
+                    gap = Gap(before, statement.ticks, statement)
                     records.append((before, thread.stream, index, gap))
                 records.append((statement.ticks, thread.stream, index, statement))
                 before = statement.ticks
@@ -297,17 +315,26 @@ class Twin:
         operations = self.operations(stream)
         return stage_of(operations), operations[-1] if operations else NO_OPERATION
 
-    def owner_key(self, stream: int, category: Category) -> tuple[bool, bool, int, int]:
+    def owner_key(self, stream: int, category: Category) -> tuple[int, bool, int, int]:
         """Rule 3, clauses (a) to (d): the lower the sooner."""
         order = ["python", "simulator", "cuda", "backend", "wait"]
-        return category in BLOCKED, not self.operations(stream), order.index(category.label), stream
+        turn = 1 if category is Category.NO_CORE else 2 * (category in BLOCKED)
+        label = self.ready_in(stream, category) or category.label
+        return turn, not self.operations(stream), order.index(label), stream
+
+    def ready_in(self, stream: int, category: Category) -> str:
+        return category_of(self.stacks[stream]).label if category is Category.NO_CORE else ""
 
     def threads_in_part(self) -> list[int]:
         return [stream for stream, stack in self.stacks.items() if takes_part(stream, stack)]
 
-    def rest_key(self, stream: int) -> tuple[bool, bool, int, int]:
-        """Of what threads leave that run for a part of the time: to this a gap is a wait."""
-        return self.owner_key(stream, Category.WAIT if stream in self.gaps else category_of(self.stacks[stream]))
+    def rest(self, stream: int) -> Category:
+        """What the thread does in time that no part of any gap takes: in a gap it waits, if it does that at all."""
+        gap = self.gaps.get(stream)
+        return category_of(self.stacks[stream]) if gap is None else Category.WAIT if gap.waiting else Category.NO_CORE
+
+    def rest_key(self, stream: int) -> tuple[int, bool, int, int]:
+        return self.owner_key(stream, self.rest(stream))
 
     def owner(self) -> int:
         """Of what threads leave that run for a part of the time."""
@@ -318,7 +345,7 @@ class Twin:
         if stream not in self.gaps:
             return stream == self.owner()
         gap = self.gaps[stream]
-        runs = gap.waiting < gap.end - gap.start
+        runs = gap.waiting + gap.queued < gap.end - gap.start
         return runs and self.owner_key(stream, category_of(self.stacks[stream])) < self.rest_key(self.owner())
 
     def view(self, stream: int, start: int, end: int) -> list[tuple[Category, int]]:
@@ -326,15 +353,16 @@ class Twin:
         category = category_of(self.stacks[stream])
         if stream not in self.gaps:
             return [(category, end - start)]
-        ran = self.gaps[stream].ran(start, end)
-        return [(category, ran), (Category.WAIT, end - start - ran)]
+        gap = self.gaps[stream]
+        absent, waited = gap.absent(start, end), gap.waited(start, end)
+        return [(category, end - start - absent), (Category.NO_CORE, absent - waited), (Category.WAIT, waited)]
 
     def owned(self, start: int, end: int) -> list[tuple[int, Category, int]]:
         """Whose the time from start to end is, as what and how many ticks of it: rules 3 and 10."""
         parts = []
         for stream in self.threads_in_part():
             for category, ticks in self.view(stream, start, end):
-                is_rest = category is Category.WAIT  # anything that is left may be a wait
+                is_rest = category is self.rest(stream)  # anything that is left may be that
                 parts.append((self.owner_key(stream, category), stream, category, end - start if is_rest else ticks))
         found, left = [], end - start
         for _, stream, category, ticks in sorted(parts):
@@ -362,8 +390,10 @@ class Twin:
         boundaries = boundaries_of(self.stacks[stream])
         return boundaries[-1].name if boundaries else BLOCKED_IN_NO_BOUNDARY
 
-    def row(self, category: Category, running: list[tuple[int, Work]], scope: tuple[str, str]) -> tuple[str, ...]:
-        return self.phase(), *scope, category.label, resource_of(category, running)
+    def row(
+        self, stream: int, category: Category, running: list[tuple[int, Work]], scope: tuple[str, str]
+    ) -> tuple[str, ...]:
+        return self.phase(), *scope, category.label, resource_of(category, running), self.ready_in(stream, category)
 
     def running(self, start: int, end: int) -> list[tuple[int, Work]]:
         """What runs on devices from start to end, between which nothing changes; the owner of the instant first."""
@@ -404,7 +434,7 @@ class Twin:
                 self.idle.append((start, end, ticks, devices, self.doing(stream, category)))
             if running and category in BLOCKED and not self.coincident:
                 scope = running[0][1].stage, running[0][1].operation  # rule 5
-            row = self.row(category, running, scope)
+            row = self.row(stream, category, running, scope)
             self.breakdown[row] += ticks
             if category is Category.PYTHON:
                 self.unseen[(self.phase(), bool(self.operations(stream)), *scope)] += ticks
@@ -419,19 +449,20 @@ class Twin:
                 self.waited_in_operations[wait] += ticks * bool(self.operations(stream))
                 if not self.operations(stream):
                     self.waited_outside.append((start, end, ticks, wait))
+            if category in WITHOUT_DEVICE_IDLE:
                 continue
             working[stream] = ticks
             removed = self.remove(stream, row, ticks)
             if running and any(removed):
                 turned = scope if self.coincident else (running[0][1].stage, running[0][1].operation)
                 resource = resource_of(Category.CUDA_WAIT, running)
-                add(self.turned, (row[0], *turned, "gpu", resource), removed)
+                add(self.turned, (row[0], *turned, "gpu", resource, ""), removed)
         self.spend_beside(working, end - start)
         self.beside += (end - start) * (sum(map(is_busy, self.stacks.values())) > 1)
         for stream in self.threads_in_part():
             for category, ticks in self.view(stream, start, end):
                 if ticks:
-                    self.threads[(stream, *self.row(category, running, self.scope(stream)))] += ticks
+                    self.threads[(stream, *self.row(stream, category, running, self.scope(stream)))] += ticks
 
     def loop(self) -> tuple[int, int] | None:
         """From the first to the last mark; where an operation is called training_loop, from its first begin on."""
@@ -506,14 +537,18 @@ class Twin:
 
     def begin_gap(self, stream: int, gap: Gap) -> None:
         """Rule 10: for how much of the gap the thread waits."""
+        said = gap.said
         match category_of(self.stacks[stream]):
             case Category.PYTHON:
-                gap.waiting = gap.blocked
+                gap.waiting, gap.queued = said.blocked, said.queued
+            case Category.CUDA:
+                gap.queued = said.queued
             case Category.SIMULATOR | Category.BACKEND if not self.has_native_threads:
-                gap.waiting = gap.blocked - gap.helped
-        if gap.waiting and stream in self.threads_in_part():
+                helped = min(said.helped, said.blocked)
+                gap.waiting, gap.queued = said.blocked - helped, said.queued - (said.helped - helped)
+        if (gap.waiting or gap.queued) and stream in self.threads_in_part():
             self.gaps[stream] = gap
-            self.entered_waits[self.phase(), self.wait_name(stream)] += 1
+            self.entered_waits[self.phase(), self.wait_name(stream)] += bool(gap.waiting)
 
     def apply(self, stream: int, statement: Record, now: int) -> None:
         if isinstance(statement, Seen):
@@ -522,7 +557,7 @@ class Twin:
         match statement:
             case Gap():
                 self.begin_gap(stream, statement)
-            case Blocked():
+            case Absent():
                 self.gaps.pop(stream, None)
             case Progress():
                 self.progress.append((now, statement, self.evaluated))
@@ -723,7 +758,7 @@ def device_tables(twin: Twin) -> dict[str, Any]:
 def sweep_twin(script: ProcessScript, since: int | None = None) -> dict[str, Any]:
     """What `rlscope._analysis.sweep` should find, in the same form but with tables as dicts from key to value."""
     twin = Twin(script, since)
-    kinds = ["operation", "phase", *(category.label for category in Category)]
+    kinds = ["operation", "phase", *CALL_CATEGORIES]
     devices = device_tables(twin)
     works = ("kernel", "copy", "memset")
     counts = {work: sum(row[f"{work}_count"] for row in devices["devices"].values()) for work in works}

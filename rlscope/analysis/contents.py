@@ -10,12 +10,12 @@ from rlscope.analysis.sweep import TraceSweep, sweep_trace
 from rlscope.analysis.table_rows import MachineRow
 from rlscope.analysis.tables.crossings import CrossingRow, crossing_rows
 from rlscope.analysis.tables.processes import machine_rows, parents
-from rlscope.model import CATEGORIES, NS_PER_S
+from rlscope.model import CALL_CATEGORIES, NS_PER_S
 from rlscope.text import encodable
 from rlscope.trace.format import EndReason
 from rlscope.trace.reader import ProcessFile, Trace
 
-EVENT_KINDS = ("operation", "phase", *CATEGORIES, "kernel", "copy", "memset")
+EVENT_KINDS = ("operation", "phase", *CALL_CATEGORIES, "kernel", "copy", "memset")
 ENDED = {
     EndReason.NONE: "killed or still running",
     EndReason.STOPPED: "stopped",

@@ -38,6 +38,7 @@ class RowKey(NamedTuple):
     operation: str
     category: str
     resource: str
+    ready_in: str = ""  # where a thread would run that has no core
 
 
 class SweptTime(NamedTuple):
@@ -48,6 +49,7 @@ class SweptTime(NamedTuple):
     operation: Label
     category: CategoryLabel
     resource: ResourceLabel
+    ready_in: Label
     ticks: Ticks
 
     @property
@@ -65,6 +67,7 @@ class SweptThreadTime(NamedTuple):
     operation: Label
     category: CategoryLabel
     resource: ResourceLabel
+    ready_in: Label
     ticks: Ticks
 
 

@@ -66,6 +66,7 @@ class BreakdownRow(Row):
         operation: The innermost operation, `(none)` outside all.
         category: The layer of the stack.
         resource: `cpu`, `cpu+gpu`, `gpu`, `cpu+communication`, `communication` or `idle`.
+        ready_in: Of category `no_core` the one in which the thread would run if it had a core; else empty.
         seconds: How long.
         corrected_seconds: The same without what recording added; None without a correction.
         corrected_low_s: The lower end of its interval.
@@ -78,6 +79,7 @@ class BreakdownRow(Row):
     operation: str
     category: str
     resource: str
+    ready_in: str
     seconds: float
     corrected_seconds: float | None = None
     corrected_low_s: float | None = None
@@ -106,6 +108,7 @@ class ThreadRow(Row):
     operation: str
     category: str
     resource: str
+    ready_in: str
     seconds: float
 
 

@@ -73,6 +73,7 @@ def fold_breakdown(
     in the analysis                  in the figure
     ===============================  ======================================================
     stage, category, resource        what it is published as; a stage of `stages` as itself
+    category no_core                 the category in which the thread would run (`ready_in`)
     stage (none)                     left out
     phase evaluation                 left out, of a process that trains too
     any category, a device alone     gpu (without a hatch)
@@ -98,6 +99,7 @@ def fold_breakdown(
         rows = rows.assign(**{name: rows[name] * shares for name in SECONDS})
         rows = rows.assign(stage=rows["stage"].replace(NO_OPERATION, BETWEEN_STAGES))
     is_shown = (rows["stage"] != NO_OPERATION) & (rows[SECONDS] > 0).any(axis="columns")
+    rows = rows.assign(category=rows["category"].mask(rows["category"] == Category.NO_CORE.label, rows["ready_in"]))
     rows = rows.loc[is_shown, [*PIECE, CORRECTED, *SECONDS]].copy()
     is_between = rows["stage"] == BETWEEN_STAGES
     between, rows = rows[is_between], rows[~is_between].copy()

@@ -79,14 +79,14 @@ def wrap_module(module: ModuleType | type, category: str = "simulator") -> int:
     Raises:
         UsageError: there is no such category, or nothing native in the module.
     """
-    from rlscope.model import CATEGORIES
+    from rlscope.model import CALL_CATEGORIES
     from rlscope.record import recorder
 
-    if category not in CATEGORIES:
-        raise UsageError(f"a category is one of {', '.join(CATEGORIES)}; wrap_module() was given {category!r}")
+    if category not in CALL_CATEGORIES:
+        raise UsageError(f"a category is one of {', '.join(CALL_CATEGORIES)}; wrap_module() was given {category!r}")
     if recorder.active is None or recorder.active.is_over:
         return 0
-    count = recorder.active.wrap(module, CATEGORIES[category])
+    count = recorder.active.wrap(module, CALL_CATEGORIES[category])
     if count == 0:
         raise UsageError(
             f"{module.__name__} has no native functions that can be intercepted; give the module or type that does"

@@ -79,11 +79,12 @@ class OtherTag(IntEnum):
     """The second number of a record that is neither a begin nor an end."""
 
     PROGRESS = 1
-    BLOCKED = 2
+    BLOCKED = 2  # up to version 9
     TASK = 3
     SAMPLE = 4
     COLLECTIVE = 5
     MEMORY = 6
+    ABSENT = 7
 
 
 class MemoryOwner(IntEnum):

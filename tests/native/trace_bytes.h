@@ -25,8 +25,8 @@ inline std::string varint(uint64_t value) {
 inline std::string begin_record(uint64_t delta, uint32_t id) { return varint(delta << 2 | kBegin) + varint(id); }
 inline std::string expected_record(uint64_t delta) { return varint(delta << 2 | kExpected); }
 inline std::string end_record(uint64_t delta) { return varint(delta << 2 | kEnd); }
-inline std::string blocked_record(uint64_t delta, uint64_t blocked, uint64_t helped) {
-  return varint(delta << 2 | kOther) + varint(kBlocked) + varint(blocked + 1) + varint(helped + 1);
+inline std::string absent_record(uint64_t delta, uint64_t blocked, uint64_t queued, uint64_t helped) {
+  return varint(delta << 2 | kOther) + varint(kAbsent) + varint(blocked + 1) + varint(queued + 1) + varint(helped + 1);
 }
 
 template <typename T>

@@ -32,6 +32,8 @@ def joined(tables: dict[str, Any]) -> dict[str, Any]:
     phases = [list(row) for row in tables["phases"]]
     tables = tables | {"corrected": expected, "uncorrectable": tables["uncorrectable"][1], "phases": phases}
     tables |= {name: [list(row) for row in tables[name]] for name in ("sample_tails", "collectives")}
+    for name in ("breakdown", "threads", "corrected"):  # where a thread without a core would run, if it has none
+        tables[name] = {key if key[-1] else key[:-1]: value for key, value in tables[name].items()}
     tables["memory_series"] = {
         " / ".join(map(str, place)): [peak, [list(point) for point in points]]
         for place, (peak, points) in tables["memory_series"].items()

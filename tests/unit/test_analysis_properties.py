@@ -6,10 +6,10 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_scripts import COST_KEYS, scripts, threads
+from random_scripts import CALLS, COST_KEYS, scripts, threads
 from trace_builder import (
+    Absent,
     Begin,
-    Blocked,
     End,
     NewChunk,
     ProcessScript,
@@ -120,13 +120,13 @@ def test_many_threads(count: int, random) -> None:  # type: ignore[no-untyped-de
         for _ in range(random.randrange(12)):
             ticks += random.randrange(50)
             begin = (
-                boundary(ticks, random.choice(list(Category)))
+                boundary(ticks, random.choice([*CALLS]))
                 if random.random() < 0.8
                 else operation(ticks, "inference")
             )
             length = random.randrange(50)
             ticks += length
-            blocked = [Blocked(ticks, random.randint(0, length))] if random.random() < 0.3 else []
+            blocked = [Absent(ticks, random.randint(0, length))] if random.random() < 0.3 else []
             thread.statements += [begin, *blocked, End(ticks)]
         script.threads.append(thread)
     with tempfile.TemporaryDirectory() as directory:

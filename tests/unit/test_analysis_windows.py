@@ -186,7 +186,7 @@ process stop=100
 thread 0
 1 + backend:f
 chunk
-60 blocked 30 helped 20
+60 absent blocked 30 helped 20
 70 -
 thread 1
 0 + cuda:g

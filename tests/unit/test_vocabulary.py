@@ -10,7 +10,7 @@ from rlscope.analysis.advice.causes import Cause
 from rlscope.analysis.contents import ContentsProcess
 from rlscope.analysis.devices.causes import IdleCause
 from rlscope.analysis.live.live_rows import LiveProcess
-from rlscope.model import CATEGORIES, GPU_ONLY, Category, LoopPart, Name, Resource, Stage
+from rlscope.model import CALL_CATEGORIES, CATEGORIES, GPU_ONLY, Category, LoopPart, Name, Resource, Stage
 from rlscope.record.config import LAYERS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,7 +28,9 @@ def of_native(enumeration: str, header: str) -> list[tuple[str, str]]:
     labels = re.search(rf"k{enumeration}(?:Labels|Columns)\[\] = \{{(.*?)\}};", text, re.DOTALL)
     assert members and labels
     names = [re.sub(r"(?<!^)(?=[A-Z])", "_", name).upper() for name in re.findall(r"\bk(\w+)", members[1])]
-    return list(zip(names, re.findall(r'"([^"]+)"', labels[1]), strict=True))
+    found = re.findall(r'\{"([^"]+)"' if "Columns" in labels[0] else r'"([^"]+)"', labels[1])
+    # Python has one member for all threads without a core; where they would run is a column.
+    return [pair for pair in zip(names, found, strict=True) if not pair[0].startswith("NO_CORE_IN_")]
 
 
 NATIVE: dict[type[Enum], tuple[str, list[tuple[str, str]]]] = {
@@ -61,7 +63,8 @@ def lacks(member: Enum) -> dict[str, bool]:
             "a category that published figures have": member.published not in CATEGORIES,
             "a cause of rlscope/analysis/advice/causes.py": member.cause not in told(Cause),
             "a cause of rlscope/analysis/devices/causes.py": member.idle_cause not in told(IdleCause),
-            "a column of rlscope/analysis/contents.py": member.label not in ContentsProcess.columns(),
+            "a column of rlscope/analysis/contents.py": member.label in CALL_CATEGORIES
+            and member.label not in ContentsProcess.columns(),
             "a column of rlscope/analysis/live/live_rows.py": f"{member.label}_s" not in LiveProcess.columns(),
             "a place in the list of categories in docs/vocabulary.md": not words
             or member.label not in words[1].split(", "),

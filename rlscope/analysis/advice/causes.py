@@ -22,6 +22,7 @@ class Cause(Name):
 
     COMPILATION = "compilation", "compilation", "backend"  # the operation `compile`
     GPU = "gpu", "the GPU", "gpu"  # a device works, the CPU waits for it
+    NO_CORE = "no_core", "waiting for a core", "no_core"  # nothing works, and a thread is ready to run
     WAITING = "waiting", "waiting", "wait"  # nothing works
     OVERLAP = "overlap", "CPU and GPU at once", "gpu"
     # Devices only communicate with each other, the CPU waits for them.
@@ -73,6 +74,8 @@ def cause_of(operation: str, category: str, resource: str) -> Cause:
     """Return the cause of a row of the breakdown."""
     if operation == COMPILE:
         return Cause.COMPILATION
+    if category == Category.NO_CORE.label and resource == Resource.IDLE.value:
+        return Cause.NO_CORE
     return _OF_RESOURCE.get(resource) or OF_CATEGORY[category]
 
 

@@ -33,6 +33,7 @@ class IdleCause(str, Enum):
     TAIL = "tail"  # of its samples: the rest of stage inference, in no stage `wait_for_batch` and waits
     QUEUE_EMPTY = "queue empty"  # the operation `wait_for_batch`; in no stage, a wait for another recorded process
     WAITING = "waiting"  # any other wait, also in no operation
+    NO_CORE = "no core"  # a thread of the process was ready to run, and had none
     UNEXPLAINED = "unexplained"  # in no operation
     LAUNCH_BOUND = "launch-bound"  # CUDA calls, and the backend in an operation that gives the device work
     BACKEND = "backend"  # the backend in other operations: it computes on the CPU
@@ -72,6 +73,8 @@ def idle_cause(row: SweptIdle, gives_work: bool, waits_for_process: bool, evalua
         return IdleCause.QUEUE_EMPTY
     if waits:
         return IdleCause.QUEUE_EMPTY if waits_for_process and row.stage not in STAGES else IdleCause.WAITING
+    if row.category == Category.NO_CORE.label:
+        return IdleCause.NO_CORE
     if row.operation == NO_OPERATION:
         return IdleCause.UNEXPLAINED
     if row.category == Category.BACKEND.label and gives_work:

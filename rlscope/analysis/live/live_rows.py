@@ -11,7 +11,7 @@ from rlscope.analysis.swept import SweptProgress
 from rlscope.analysis.table_rows import BreakdownRow, WaitRow
 from rlscope.analysis.tables.dependencies import dependency_rows, wait_rows
 from rlscope.analysis.tables.processes import parents
-from rlscope.model import CATEGORIES, NS_PER_S, Category
+from rlscope.model import CALL_CATEGORIES, CATEGORIES, NS_PER_S, Category
 
 #: A process that waits for less of its time waits for nobody.
 LEAST_WAIT = 0.01
@@ -35,6 +35,7 @@ class LiveProcess(Row):
         backend_s: In an ML library's native code.
         cuda_s: In calls of CUDA.
         wait_s: Waiting.
+        no_core_s: Ready to run, without a core.
         crossings_per_s: How many calls between layers began in a second.
         waits_for: The process that it waited for longest; without one the function; "" if it hardly waited.
         silent_s: How long ago its last record was written, at the end of the window.
@@ -51,6 +52,7 @@ class LiveProcess(Row):
     backend_s: float
     cuda_s: float
     wait_s: float
+    no_core_s: float
     crossings_per_s: float
     waits_for: str
     silent_s: float
@@ -105,7 +107,7 @@ def live_processes(swept: TraceSweep, breakdown: Rows[BreakdownRow], end_ns: int
                 seconds=seconds,
                 stage=stages[process.name][1],
                 **seconds_of,
-                crossings_per_s=sum(found.events[label] for label in CATEGORIES) / seconds,
+                crossings_per_s=sum(found.events[label] for label in CALL_CATEGORIES) / seconds,
                 waits_for=waited_for.get(process.name, "") if waits else "",
                 silent_s=max(end_ns - file.clock.realtime_ns(found.last_record_ticks), 0) / NS_PER_S,
             )

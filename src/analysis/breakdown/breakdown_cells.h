@@ -14,6 +14,7 @@ constexpr auto kBackend = static_cast<uint8_t>(Category::kBackend);
 constexpr auto kCuda = static_cast<uint8_t>(Category::kCuda);
 constexpr auto kWait = static_cast<uint8_t>(Category::kWait);
 constexpr auto kCudaWait = static_cast<uint8_t>(Category::kCudaWait);
+constexpr auto kNoCore = static_cast<uint8_t>(Category::kNoCore);
 
 // A leaf operation together with the stage it belongs to, as one number. 0: in no operation.
 using Scope = uint32_t;
@@ -32,10 +33,12 @@ inline uint64_t python_ticks(const Row& row) {
   return row.ticks[kPython] + row.ticks[kPython + kDeviceComputes] + row.ticks[kPython + kDeviceCommunicates];
 }
 
-// Categories in which the CPU only waits.
+// Categories in which the CPU does nothing for the thread.
 constexpr uint32_t kBlockedCategories = [] {
   uint32_t bits = 0;
-  for (size_t category = 0; category < kCategories; category++) bits |= uint32_t{kCategoryColumns[category].is_blocked} << category;
+  for (size_t category = 0; category < kCategories; category++) {
+    bits |= uint32_t{kCategoryColumns[category].turn != Turn::kWorks} << category;
+  }
   return bits;
 }();
 constexpr bool is_blocked(uint8_t category) { return kBlockedCategories >> category & 1; }

@@ -137,7 +137,7 @@ void TraceFile::read_name(uint64_t offset, const uint8_t* entry, size_t size) {
   if (size >= sizeof fixed) std::memcpy(&fixed, entry, sizeof fixed);
   bool is_sound = size >= sizeof fixed && fixed.name_bytes <= size - sizeof fixed && fixed.id != 0 &&
                   fixed.id < kIdsAlwaysAllowed + bytes_ / kSmallestNameEntry && fixed.kind >= NameKind::kOperation &&
-                  fixed.kind <= NameKind::kDeviceWork && static_cast<size_t>(fixed.category) < kCategories;
+                  fixed.kind <= NameKind::kDeviceWork && static_cast<size_t>(fixed.category) < name_categories();
   if (!is_sound) {
     report_damage(offset, formatted("the name with id %u, kind %u, category %u and %u bytes is impossible", fixed.id,
                                static_cast<unsigned>(fixed.kind), static_cast<unsigned>(fixed.category), fixed.name_bytes));

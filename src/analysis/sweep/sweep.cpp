@@ -106,7 +106,7 @@ template <bool kWithDetail>
 bool Sweep::read_next_slowly(Thread& thread) {
   StreamReader& reader = *thread.reader;
   if (!reader.next_slowly()) return false;
-  if (reader.type() == RecordType::kBlocked && reader.ticks() <= file_.latest_ticks()) begin_gap(thread);
+  if (reader.type() == RecordType::kAbsent && reader.ticks() <= file_.latest_ticks()) begin_gap(thread);
   return true;
 }
 
@@ -230,7 +230,7 @@ template <bool kWithDetail>
     }
     time_.advance(thread, reader.ticks(), true, 0);
     close<kWithDetail>(thread);
-  } else if (reader.type() == RecordType::kBlocked) {
+  } else if (reader.type() == RecordType::kAbsent) {
     time_.advance(thread, reader.ticks(), false, 0);
     if (thread.gap) end_gap(thread);
   } else if (reader.type() != RecordType::kChunkStart) {
@@ -360,16 +360,20 @@ uint32_t Sweep::innermost_boundary(const Thread& thread) {
   return 0;
 }
 
-// To all but those that ask how much of it the thread ran, the gap is a wait.
+// To all but those that ask how much of it the thread ran, or had no core, the gap is a wait if it waited at all.
 void Sweep::begin_gap(Thread& thread) {
-  const BlockedGap& gap = thread.reader->blocked_gap();
-  uint64_t waiting = native_threads_.waiting_ticks(thread, gap);
-  if (waiting == 0 || !thread.takes_part()) return;
-  thread.gap = {gap.start_ticks, gap.ticks, waiting, thread.boundary};
-  uint32_t number = tables_.wait_number(innermost_boundary(thread));
-  time_.count_wait(number);
-  thread.boundary = kWait | uint64_t{number} << kWaitShift;
-  if (thread.gap->runs()) {
+  const AbsentGap& gap = thread.reader->absent_gap();
+  AbsentParts parts = native_threads_.parts_of(thread, gap);
+  if (parts.waiting_ticks + parts.queued_ticks == 0 || !thread.takes_part()) return;
+  thread.gap = {gap.start_ticks, gap.ticks, parts, thread.boundary};
+  if (parts.waiting_ticks > 0) {
+    uint32_t number = tables_.wait_number(innermost_boundary(thread));
+    time_.count_wait(number);
+    thread.boundary = kWait | uint64_t{number} << kWaitShift;
+  } else {
+    thread.boundary += kNoCore;
+  }
+  if (thread.gap->is_shared()) {
     owner_.begin_gap(thread);
     time_.sharing_changed();
   }

@@ -62,9 +62,15 @@ void TimeAttribution::mark_loop(LoopMark mark) {
 void TimeAttribution::charge(Thread& thread, size_t cells) {
   if (thread.takes_part() && now_ > thread.charged_until) {
     Row& row = tables_.thread_row(thread.stream, phases_.number(), owner_.scope_of(thread));
-    uint64_t ran = thread.gap ? thread.gap->ran_between(thread.charged_until, now_) : 0;
-    row.ticks[cells + thread.category()] += now_ - thread.charged_until - ran;
-    if (thread.gap) row.ticks[cells + thread.gap->category()] += ran;
+    uint64_t left = now_ - thread.charged_until;
+    if (thread.gap) {
+      uint64_t ran = thread.gap->ran_between(thread.charged_until, now_);
+      uint64_t queued = thread.gap->queued_between(thread.charged_until, now_);
+      row.ticks[cells + thread.gap->category()] += ran;
+      row.ticks[cells + thread.gap->queued_category()] += queued;
+      left -= ran + queued;
+    }
+    row.ticks[cells + thread.category()] += left;
     limit_.check(tables_.thread_rows(), "by thread it has", "rows", "analyze it without --by thread");
   }
   thread.charged_until = now_;
@@ -95,7 +101,7 @@ void TimeAttribution::advance_slowly(uint64_t ticks) {
     give(thread, category, taken);
     const Thread& owner = owner_.thread();
     bool is_owners = &thread == &owner && category == owner.category();
-    if (waits_.adds_idle() && devices_.work() && !is_owners) tables_.add_idle(doing_of(thread, category), taken);
+    if (taken > 0 && waits_.adds_idle() && devices_.work() && !is_owners) tables_.add_idle(doing_of(thread, category), taken);
     owned = taken;  // the last one is the owner
   });
   waits_.leave_out(until - now_ - owned);
@@ -107,7 +113,7 @@ void TimeAttribution::advance_slowly(uint64_t ticks) {
 void TimeAttribution::detail_time(uint64_t until) {
   if (!owner_.sharing()) return detail_->settle(until);
   detail_->settle(now_);
-  std::vector<uint64_t> given(owner_.sharing() + 1);
+  std::vector<uint64_t> given(2 * owner_.sharing() + 1);
   for (uint64_t end = now_; end < until;) {
     end = std::min(detail_->border(), until);
     size_t index = 0;
@@ -124,8 +130,8 @@ void TimeAttribution::give(Thread& thread, uint8_t category, uint64_t ticks) {
   BreakdownPlace place = place_of(thread, category);
   tables_.row(place.scope).ticks[place.cell] += ticks;
   if (watch_) watch_->own(place, category == kWait ? thread.boundary >> kWaitShift : 0, ticks);
-  // What a thread waits for would not have come earlier without its overhead.
-  if (!correction_ || category == kWait) return;
+  // What a thread waits for, or a core, would not have come earlier without its overhead.
+  if (!correction_ || category == kWait || category >= kNoCore) return;
   Scope of_device = devices_.are_launchs() ? devices_.launch_scope() : owner_.scope_of(thread);
   correction_->run_down(thread.debt, now_, now_ + ticks, place, of_device);
 }

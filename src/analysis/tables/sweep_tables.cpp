@@ -39,7 +39,7 @@ Resource resource_of(size_t cell) {
   auto category = static_cast<uint8_t>(cell % kCategories);
   if (cell >= kDeviceCommunicates) return is_blocked(category) ? Resource::kCommunication : Resource::kCpuAndCommunication;
   if (cell >= kDeviceComputes) return is_blocked(category) ? Resource::kGpu : Resource::kBoth;
-  return category == kWait ? Resource::kIdle : Resource::kCpu;
+  return category == kWait || category >= kNoCore ? Resource::kIdle : Resource::kCpu;
 }
 
 }  // namespace
@@ -221,8 +221,8 @@ void SweepTables::add_cells(uint32_t thread, uint32_t phase, Scope scope, const 
     if (row.ticks[i] == 0) continue;
     auto category = static_cast<uint8_t>(i % kCategories);
     cells.push_back({thread, phase_order_.place_of[phase], operation_order_.place_of[scope / kStages],
-                     kStageOrder.place_of[scope % kStages], folded_category(category), resource_of(i),
-                     row.ticks[i]});
+                     kStageOrder.place_of[scope % kStages], category >= kNoCore ? static_cast<Category>(category) : folded_category(category),
+                     resource_of(i), row.ticks[i]});
   }
 }
 
@@ -245,7 +245,7 @@ std::vector<AnyCell> SweepTables::folded(std::vector<AnyCell> cells) {
 
 SweptTime SweepTables::time_of(const Cell& cell) const {
   return {labels_->phases[phase_order_.label_at[cell.phase_place]], stage_label(cell.stage_place),
-          operation_label(cell.operation_place), cell.category, cell.resource, cell.ticks};
+          operation_label(cell.operation_place), cell.category, cell.resource, ready_in(cell.category), cell.ticks};
 }
 
 void SweepTables::write(const std::vector<Name>& names, SweepResult& result) {
@@ -269,7 +269,7 @@ void SweepTables::write(const std::vector<Name>& names, SweepResult& result) {
   result.threads.reserve(cells.size());
   for (const Cell& cell : cells) {
     SweptTime time = time_of(cell);
-    result.threads.push_back({cell.thread, time.phase, time.stage, time.operation, time.category, time.resource, time.ticks});
+    result.threads.push_back({cell.thread, time.phase, time.stage, time.operation, time.category, time.resource, time.ready_in, time.ticks});
   }
   result.transitions = transitions(false);
   result.evaluation_transitions = transitions(true);
@@ -283,8 +283,8 @@ std::vector<SweptTransition> SweepTables::transitions(bool of_evaluation) const 
   for (Scope scope = 0; scope < scopes_.size(); scope++) {
     const TransitionCounts* found = transitions_of_[of_evaluation][scope];
     if (!found) continue;
-    for (size_t from = 0; from < kCategories; from++) {
-      for (size_t to = 0; to < kCategories; to++) {
+    for (size_t from = 0; from < name_categories(); from++) {
+      for (size_t to = 0; to < name_categories(); to++) {
         uint64_t count = found->of[from][to];
         Category left = folded_category(static_cast<uint8_t>(from));
         Category entered = folded_category(static_cast<uint8_t>(to));
@@ -303,7 +303,7 @@ std::vector<SweptTransition> SweepTables::transitions(bool of_evaluation) const 
 
 void SweepTables::write_counts(const std::vector<Name>& names, SweepResult& result) const {
   for (const char* kind : {"operation", "phase", "kernel", "copy", "memset"}) result.events[kind] = 0;
-  for (size_t category = 0; category < kCategories; category++) {
+  for (size_t category = 0; category < name_categories(); category++) {
     result.events[category_label(static_cast<Category>(category))] = 0;
   }
   for (size_t id = 0; id < names_.size(); id++) {

@@ -172,7 +172,7 @@ class SweepTables {
 
  private:
   struct TransitionCounts {
-    uint64_t of[kCategories][kCategories] = {};  // from, to
+    uint64_t of[name_categories()][name_categories()] = {};  // from, to
   };
   struct ScopeState {
     Row* row = nullptr;  // of the phase below; another phase needs another row

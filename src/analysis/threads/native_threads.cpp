@@ -30,12 +30,15 @@ void NativeThreads::meet(TraceFile& file, const StreamIndex& stream, const Sweep
 
 // A backend or a simulator may compute in other threads while the one that called it is blocked. What threads did that have
 // no stream is known; what those did between their records that have one and run no Python is not.
-uint64_t NativeThreads::waiting_ticks(const Thread& thread, const BlockedGap& gap) const {
+AbsentParts NativeThreads::parts_of(const Thread& thread, const AbsentGap& gap) const {
   uint8_t category = thread.category();
-  if (category == kPython) return gap.blocked_ticks;
+  if (category == kPython) return {gap.blocked_ticks, gap.queued_ticks};
+  if (category == kCuda) return {0, gap.queued_ticks};
   bool may_be_helped = category == kSimulator || category == kBackend;
   bool have_called = have_called_ || std::pair(gap.start_ticks, thread.stream) > first_call_;
-  return may_be_helped && !have_called ? gap.blocked_ticks - gap.helped_ticks : 0;
+  if (!may_be_helped || have_called) return {};
+  uint64_t helped_ticks = std::min(gap.helped_ticks, gap.blocked_ticks);
+  return {gap.blocked_ticks - helped_ticks, gap.queued_ticks - (gap.helped_ticks - helped_ticks)};
 }
 
 }  // namespace rlscope

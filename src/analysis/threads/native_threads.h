@@ -24,8 +24,8 @@ class NativeThreads {
   bool shows_python(uint32_t stream) const { return python_streams_.count(stream) > 0; }
   // One of them has called.
   void note_call() { have_called_ = true; }
-  // For how much of a gap the thread waited.
-  uint64_t waiting_ticks(const Thread& thread, const BlockedGap& gap) const;
+  // For how much of a gap the thread waited, and for how much of it it had no core.
+  AbsentParts parts_of(const Thread& thread, const AbsentGap& gap) const;
 
  private:
   bool have_called_ = false;

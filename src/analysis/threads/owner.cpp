@@ -32,7 +32,7 @@ void Owner::sort_sharing() {
 
 bool Owner::has_part(const Thread& thread) const {
   if (!thread.gap) return &thread == owner_;
-  return thread.gap->runs() && comes_before_owner(thread);
+  return thread.gap->runs() && comes_before_owner(thread, thread.gap->category());
 }
 
 }  // namespace rlscope

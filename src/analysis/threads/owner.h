@@ -19,7 +19,7 @@ constexpr OwnerRanks kOwnerRanks = [] {
   for (size_t category = 0; category < kCategories; category++) {
     const CategoryColumns& columns = kCategoryColumns[category];
     for (size_t is_outside : {0, 1}) {
-      ranks.of[is_outside][category] = (2 * columns.is_blocked + is_outside) * kCategories + columns.owner_place;
+      ranks.of[is_outside][category] = (2 * static_cast<size_t>(columns.turn) + is_outside) * kCategories + columns.owner_place;
     }
   }
   return ranks;
@@ -45,7 +45,7 @@ class Owner {
   // Whether the owner is the same while the thread is in this category.
   bool remains(const Thread& thread, uint8_t category) const;
 
-  // Threads that run for a part of a gap each take that part of the time.
+  // Threads that run, or have no core, for a part of a gap each take that part of the time.
   void begin_gap(Thread& thread);
   void end_gap(Thread& thread);
   size_t sharing() const { return sharing_.size(); }
@@ -66,8 +66,8 @@ class Owner {
     uint64_t key = key_of(thread, thread.category());
     return thread.takes_part() ? key : kNever;
   }
-  // Of a thread that runs for a part of a gap.
-  bool comes_before_owner(const Thread& thread) const { return key_of(thread, thread.gap->category()) <= key_of(*owner_); }
+  // Of a thread that does this for a part of a gap.
+  bool comes_before_owner(const Thread& thread, uint8_t category) const { return key_of(thread, category) <= key_of(*owner_); }
   void choose();
   void sort_sharing();
 
@@ -75,7 +75,7 @@ class Owner {
   Thread* owner_;                 // of what those leave that run for a part of a gap
   std::vector<Thread*> threads_;  // by slot
   std::vector<uint64_t> keys_;    // of these; the smallest is the owner's; kNever: takes no part
-  std::vector<Thread*> sharing_;  // those that run for a part of a gap, in the order in which they own
+  std::vector<Thread*> sharing_;  // those that have a part of a gap, in the order in which they own
 };
 
 inline void Owner::choose() {
@@ -109,11 +109,14 @@ inline bool Owner::remains(const Thread& thread, uint8_t category) const {
 template <typename OnShare>
 void Owner::share(uint64_t from, uint64_t until, OnShare on_share) const {
   uint64_t left = until - from;
-  for (Thread* thread : sharing_) {
-    if (left == 0 || !comes_before_owner(*thread)) break;
-    uint64_t taken = std::min(left, thread->gap->ran_between(from, until));
-    on_share(*thread, thread->gap->category(), taken);
+  auto give = [&](Thread& thread, uint8_t category, uint64_t ticks) {
+    uint64_t taken = comes_before_owner(thread, category) ? std::min(left, ticks) : 0;
+    on_share(thread, category, taken);
     left -= taken;
+  };
+  for (Thread* thread : sharing_) give(*thread, thread->gap->category(), thread->gap->ran_between(from, until));
+  for (Thread* thread : sharing_) {
+    give(*thread, thread->gap->queued_category(), thread->gap->queued_between(from, until));
   }
   on_share(*owner_, owner_->category(), left);
 }

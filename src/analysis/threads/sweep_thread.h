@@ -64,25 +64,45 @@ class FrameStack {
   size_t depth_ = 0;
 };
 
-// A gap between two records of a thread, in which it waited for `waiting_ticks`. When, nobody knows, so it is taken to have
-// waited evenly: after half of the gap, for half of the ticks, rounded down.
-struct PartlyBlocked {
+// Of a gap.
+struct AbsentParts {
+  uint64_t waiting_ticks = 0;
+  uint64_t queued_ticks = 0;  // without a core
+};
+
+// The category of a thread that has no core, by the one in which it would run.
+constexpr uint8_t without_core(uint8_t category) { return static_cast<uint8_t>(kNoCore + category); }
+
+// A gap between two records of a thread, for parts of which it waited, and had no core. When, nobody knows, so it is taken to
+// have done all evenly: after half of the gap, for half of the ticks, rounded down.
+struct PartlyAbsent {
   uint64_t start_ticks;
   uint64_t ticks;
-  uint64_t waiting_ticks;
+  AbsentParts parts;
   uint64_t boundary;  // the thread's, in which it ran for the rest
 
-  bool runs() const { return waiting_ticks < ticks; }
+  bool runs() const { return parts.waiting_ticks + parts.queued_ticks < ticks; }
+  // A part of the time is another one's than what the thread is taken to do now.
+  bool is_shared() const { return runs() || has_queued_part(); }
   uint8_t category() const { return static_cast<uint8_t>(boundary); }
+  uint8_t queued_category() const { return without_core(category()); }
   uint64_t ran_between(uint64_t from, uint64_t to) const { return ran_until(to) - ran_until(from); }
+  // Without a core, where the thread is taken to wait.
+  uint64_t queued_between(uint64_t from, uint64_t to) const { return queued_until(to) - queued_until(from); }
 
  private:
-  uint64_t ran_until(uint64_t now) const {
-    uint64_t elapsed = now > start_ticks ? std::min(now - start_ticks, ticks) : 0;
+  bool has_queued_part() const { return parts.waiting_ticks > 0 && parts.queued_ticks > 0; }
+  uint64_t elapsed_at(uint64_t now) const { return now > start_ticks ? std::min(now - start_ticks, ticks) : 0; }
+  uint64_t absent_until(uint64_t now) const { return part_of(elapsed_at(now), parts.waiting_ticks + parts.queued_ticks); }
+  uint64_t ran_until(uint64_t now) const { return elapsed_at(now) - absent_until(now); }
+  uint64_t queued_until(uint64_t now) const {
+    return has_queued_part() ? absent_until(now) - part_of(elapsed_at(now), parts.waiting_ticks) : 0;
+  }
+  uint64_t part_of(uint64_t elapsed, uint64_t part) const {
     uint64_t product;
-    if (!__builtin_mul_overflow(elapsed, waiting_ticks, &product)) return elapsed - product / ticks;
+    if (!__builtin_mul_overflow(elapsed, part, &product)) return product / ticks;
     using Wide = unsigned __int128;  // of a gap of half a minute
-    return elapsed - static_cast<uint64_t>(Wide{elapsed} * waiting_ticks / ticks);
+    return static_cast<uint64_t>(Wide{elapsed} * part / ticks);
   }
 };
 
@@ -93,7 +113,7 @@ struct Thread {
   uint8_t category() const { return static_cast<uint8_t>(boundary); }
   // In a gap the one in which it ran.
   uint8_t running_category() const { return gap ? gap->category() : category(); }
-  // The boundary in which it ran or waited with this category.
+  // The boundary in which it ran, waited or had no core with this category.
   uint64_t boundary_of(uint8_t category) const { return gap && category != this->category() ? gap->boundary : boundary; }
 
   uint32_t stream;
@@ -117,7 +137,7 @@ struct Thread {
   LastSync last_sync;
   std::vector<uint64_t> operation_starts;  // of the open operations; with detail only
   std::optional<StreamReader> reader;
-  std::optional<PartlyBlocked> gap;
+  std::optional<PartlyAbsent> gap;
   uint64_t charged_until = 0;  // by_thread only
   Debt debt;                   // with costs only
 };

@@ -17,12 +17,13 @@ struct Progress {
   uint64_t total_timesteps;
 };
 
-// The time between a record and the one before it, of which the thread was blocked for a part.
-struct BlockedGap {
+// The time between a record and the one before it, for a part of which the thread was off the CPU.
+struct AbsentGap {
   uint64_t start_ticks;
   uint64_t ticks;
   uint64_t blocked_ticks;  // of these
-  uint64_t helped_ticks;   // of the blocked ones, for so many a thread without a stream ran
+  uint64_t queued_ticks;   // of these, others: in line for a core
+  uint64_t helped_ticks;   // of both, the blocked ones first: for so many a thread without a stream ran
 };
 
 // An operation of a coroutine or generator has ended.
@@ -78,7 +79,7 @@ struct FoundDamage {
 struct BatchEnd {};
 struct StreamEnd {};
 
-using OtherRecord = std::variant<BatchEnd, StreamEnd, FoundDamage, ChunkStart, Progress, BlockedGap, TaskEnd, SampleEnd,
+using OtherRecord = std::variant<BatchEnd, StreamEnd, FoundDamage, ChunkStart, Progress, AbsentGap, TaskEnd, SampleEnd,
                                  CollectiveEnd, MemorySample>;
 
 struct Record {

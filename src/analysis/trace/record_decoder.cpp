@@ -22,7 +22,8 @@ size_t numbers_in_record(const uint64_t* numbers, size_t known) {
   if (known < 2) return 2;
   switch (numbers[1]) {
     case kProgress:
-    case kTask: return 5;
+    case kTask:
+    case kAbsent: return 5;
     case kBlocked: return 4;
     case kMemory: return 6;
     case kSample:
@@ -75,10 +76,13 @@ OtherRecord to_other(const uint64_t* numbers, uint64_t ticks_before) {
     }
     default: break;
   }
-  BlockedGap gap{ticks_before, delta, numbers[2] - 1, numbers[3] - 1};
-  if (gap.helped_ticks <= gap.blocked_ticks && gap.blocked_ticks <= delta) return gap;
-  return wrong(formatted("a thread cannot be blocked for %" PRIu64 " of %" PRIu64 " ticks and be helped for %" PRIu64,
-                         gap.blocked_ticks, delta, gap.helped_ticks));
+  bool has_queue = numbers[1] == kAbsent;
+  AbsentGap gap{ticks_before, delta, numbers[2] - 1, has_queue ? numbers[3] - 1 : 0, numbers[3 + has_queue] - 1};
+  bool is_sound = gap.blocked_ticks <= delta && gap.queued_ticks <= delta - gap.blocked_ticks &&
+                  gap.helped_ticks <= gap.blocked_ticks + gap.queued_ticks;
+  if (is_sound) return gap;
+  return wrong(formatted("a thread cannot be blocked for %" PRIu64 " of %" PRIu64 " ticks, in line for %" PRIu64
+                         " and be helped for %" PRIu64, gap.blocked_ticks, delta, gap.queued_ticks, gap.helped_ticks));
 }
 
 }  // namespace

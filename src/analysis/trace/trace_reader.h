@@ -19,7 +19,7 @@ enum class RecordType : uint32_t {
   kEnd,
   kChunkStart,
   kProgress,
-  kBlocked,
+  kAbsent,
   kTask,
   kSample,
   kCollective,
@@ -61,7 +61,7 @@ class StreamReader {
   uint64_t ticks() const { return record_->ticks; }
   uint32_t id() const { return record_->name; }  // the name of a begin; 0 is none
   const Progress& progress() const { return std::get<Progress>(*other_); }
-  const BlockedGap& blocked_gap() const { return std::get<BlockedGap>(*other_); }  // which this record ends
+  const AbsentGap& absent_gap() const { return std::get<AbsentGap>(*other_); }  // which this record ends
   const TaskEnd& task() const { return std::get<TaskEnd>(*other_); }
   const SampleEnd& sample() const { return std::get<SampleEnd>(*other_); }
   const CollectiveEnd& collective() const { return std::get<CollectiveEnd>(*other_); }

@@ -18,7 +18,7 @@
 namespace rlscope {
 namespace {
 
-constexpr double kLeastBlocked_ns = 500'000;
+constexpr double kLeastAbsent_ns = 500'000;
 // Helpers on a busy machine stand in line for most of the time: with 17 ready threads on 2 CPUs, the pools of JAX and
 // TensorFlow had 8 to 13 % of a CPU while they computed a product. So this part of the blocked time counts as all of
 // it.
@@ -86,12 +86,13 @@ void BlockedMeter::stop() {
   all.threads.erase(found);
 }
 
-// The wall is read before the rest at the end of a gap, and after it for the next one: should the thread lose its CPU
-// in between, that is taken for time in which it ran.
-BlockedTime BlockedMeter::measure(uint64_t gap_start, uint64_t now, bool is_known_wait) {
+// The CPU's time is a system call, in which a thread that has had its turn loses the CPU: the wall is read behind it, so
+// that this is of the gap. Should the thread lose it later, that is taken for time in which it ran.
+AbsentTime BlockedMeter::measure(uint64_t gap_start, uint64_t now, bool is_known_wait) {
   if (now < due_ticks()) return {};
-  uint64_t wall_ns = monotonic_ns();
   uint64_t cpu_ns = cpu_ns_of(thread_id_);
+  uint64_t wall_ns = monotonic_ns();
+  now = std::max(now, now_ticks());
   double ns_per_tick = static_cast<double>(wall_ns - last_.wall_ns) / static_cast<double>(now - last_.ticks);
   double gap_ns = static_cast<double>(now - std::max(gap_start, last_.ticks)) * ns_per_tick;
   double ran_ns = static_cast<double>(cpu_ns - std::min(cpu_ns, last_.cpu_ns));
@@ -100,17 +101,11 @@ BlockedTime BlockedMeter::measure(uint64_t gap_start, uint64_t now, bool is_know
   double absent_ns = has_run_throughout ? std::min(gap_ns, absent_since_ns) : gap_ns - ran_ns;
   bool runs_throughout = absent_since_ns < kLeastAbsent * static_cast<double>(wall_ns - last_.wall_ns);
   period_ticks_ = runs_throughout ? std::min(2 * period_ticks_, kLongestTicks) : kShortestTicks;
-  bool may_be_blocked = absent_ns >= kLeastBlocked_ns && !is_known_wait;
-  BlockedTime found;
-  if (may_be_blocked || wall_ns - around_.wall_ns >= kOldestSurroundings_ns) {
+  bool may_be_absent = absent_ns >= kLeastAbsent_ns && !is_known_wait;
+  AbsentTime found;
+  if (may_be_absent || wall_ns - around_.wall_ns >= kOldestSurroundings_ns) {
     Surroundings after = look_around();
-    double blocked = may_be_blocked ? blocked_ns(absent_ns, around_, after) : 0;
-    if (blocked >= kLeastBlocked_ns) {
-      uint64_t helped_ns = after.unrecorded_cpu_ns - std::min(after.unrecorded_cpu_ns, around_.unrecorded_cpu_ns);
-      bool is_helped = static_cast<double>(helped_ns) >= kLeastHelp * blocked;
-      found.blocked = static_cast<uint64_t>(blocked / ns_per_tick);
-      found.helped = is_helped ? found.blocked : static_cast<uint64_t>(static_cast<double>(helped_ns) / ns_per_tick);
-    }
+    if (may_be_absent) found = parts_of(absent_ns, ns_per_tick, around_, after);
     around_ = after;
   }
   last_.wall_ns = monotonic_ns();
@@ -119,14 +114,23 @@ BlockedTime BlockedMeter::measure(uint64_t gap_start, uint64_t now, bool is_know
   return found;
 }
 
-// A thread that gave its CPU away not once was not blocked, whatever else kept it from running: other threads, or the
-// host of a virtual machine. Without the queue's time (a kernel without schedstat), one that did was blocked whenever
-// absent.
-double BlockedMeter::blocked_ns(double absent_ns, const Surroundings& before, const Surroundings& after) {
+// A thread that gave its CPU away not once was not blocked, whatever else kept it from running: other threads, a quota, or
+// the host of a virtual machine. Without the queue's time (a kernel without schedstat), one that did was blocked whenever
+// absent; and nothing is known where the switches are not, either.
+AbsentTime BlockedMeter::parts_of(double absent_ns, double ns_per_tick, const Surroundings& before, const Surroundings& after) {
   bool is_count_known = before.voluntary_switches >= 0 && after.voluntary_switches >= 0;
-  if (is_count_known && before.voluntary_switches == after.voluntary_switches) return 0;
-  if (before.has_queue && after.has_queue) return absent_ns - static_cast<double>(after.queued_ns - before.queued_ns);
-  return is_count_known ? absent_ns : 0;
+  bool is_queue_known = before.has_queue && after.has_queue;
+  if (!is_count_known && !is_queue_known) return {};
+  double blocked_ns = is_queue_known ? absent_ns - static_cast<double>(after.queued_ns - before.queued_ns) : absent_ns;
+  bool gave_away = !is_count_known || before.voluntary_switches != after.voluntary_switches;
+  if (!gave_away || blocked_ns < kLeastAbsent_ns) blocked_ns = 0;
+  auto ticks = [&](double ns) { return static_cast<uint64_t>(ns / ns_per_tick); };
+  AbsentTime found{ticks(blocked_ns), ticks(absent_ns) - ticks(blocked_ns), 0};
+  uint64_t helped_ns = after.unrecorded_cpu_ns - std::min(after.unrecorded_cpu_ns, before.unrecorded_cpu_ns);
+  uint64_t helped = ticks(static_cast<double>(helped_ns));
+  bool is_helped = static_cast<double>(helped_ns) >= kLeastHelp * blocked_ns;
+  found.helped = (is_helped ? found.blocked : std::min(helped, found.blocked)) + std::min(helped, found.queued);
+  return found;
 }
 
 BlockedMeter::Surroundings BlockedMeter::look_around() const {

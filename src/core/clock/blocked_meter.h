@@ -1,14 +1,15 @@
-// Measures how long a thread was blocked: off the CPU, and not in line for one.
+// Measures how long a thread was off the CPU: blocked, or in line for one.
 #pragma once
 #include <cstdint>
 
 namespace rlscope {
 
-// Time in ticks. While the thread was blocked, threads that are not recorded used `helped` of CPU time: a pool that
-// computes what the thread waits for. All of `blocked` where that is a twentieth of it or more, because helpers may
-// stand in line.
-struct BlockedTime {
+// Time in ticks. In line for a CPU are also those whose CPU the host of a virtual machine took, or a quota. Meanwhile
+// threads that are not recorded used `helped` of CPU time: a pool that computes what the thread waits for. All of `blocked`
+// where that is a twentieth of it or more, because helpers may stand in line, and of `queued` what they used.
+struct AbsentTime {
   uint64_t blocked = 0;
+  uint64_t queued = 0;
   uint64_t helped = 0;
 };
 
@@ -33,9 +34,10 @@ class BlockedMeter {
   // The thread, or the recording of it, is over.
   void stop();
 
-  // How long the thread was blocked in the gap from `gap_start` until now. In a known wait nobody asks, and only the
-  // reading is renewed. Any thread may call it while the measured one is at rest.
-  BlockedTime measure(uint64_t gap_start, uint64_t now, bool is_known_wait);
+  // How long the thread was off the CPU in the gap from `gap_start` until now. In a known wait nobody asks, and only the
+  // reading is renewed. Any thread may call it while the measured one is at rest. A thread whose time on the CPU is over
+  // loses it in this call: what it writes after that has to have a later time.
+  AbsentTime measure(uint64_t gap_start, uint64_t now, bool is_known_wait);
 
   // When to measure next.
   uint64_t due_ticks() const { return last_.ticks + period_ticks_; }
@@ -62,8 +64,8 @@ class BlockedMeter {
 
   Surroundings look_around() const;
   bool read_queue(uint64_t& queued_ns) const;
-  // How much of an absence from the CPU was time blocked, at least.
-  static double blocked_ns(double absent_ns, const Surroundings& before, const Surroundings& after);
+  // What an absence from the CPU was: blocked for so long at least, the rest in line.
+  static AbsentTime parts_of(double absent_ns, double ns_per_tick, const Surroundings& before, const Surroundings& after);
 
   uint64_t thread_id_;
   Reading last_;

@@ -8,22 +8,40 @@
 
 namespace rlscope {
 
-// kCudaWait is a CUDA call that waits for the device; tables call it cuda.
-enum class Category : uint8_t { kPython = 0, kSimulator = 1, kBackend = 2, kCuda = 3, kWait = 4, kCudaWait = 5 };
+// kCudaWait is a CUDA call that waits for the device; tables call it cuda. From kNoCore on no name has them: a thread that was
+// in line for a core, in Python, or in a simulator, the backend or a CUDA call.
+enum class Category : uint8_t {
+  kPython = 0, kSimulator = 1, kBackend = 2, kCuda = 3, kWait = 4, kCudaWait = 5,
+  kNoCore = 6, kNoCoreInSimulator, kNoCoreInBackend, kNoCoreInCuda,
+};
+// Who owns an instant that several threads take part in: the first of these.
+enum class Turn : uint8_t { kWorks, kHasNoCore, kWaits };
 struct CategoryColumns {
   const char* label;
   Category in_tables;
-  bool is_blocked;      // the CPU only waits
-  uint8_t owner_place;  // of several threads that are alike otherwise, the one with the lowest owns an instant
+  Turn turn;
+  uint8_t owner_place;   // of several threads that are alike otherwise, the one with the lowest owns the instant
+  const char* ready_in;  // the category in which a thread would run that has no core
 };
 constexpr CategoryColumns kCategoryColumns[] = {
-    {"python", Category::kPython, false, 0}, {"simulator", Category::kSimulator, false, 1},
-    {"backend", Category::kBackend, false, 3}, {"cuda", Category::kCuda, false, 2},
-    {"wait", Category::kWait, true, 5}, {"cuda", Category::kCuda, true, 4},
+    {"python", Category::kPython, Turn::kWorks, 0, ""},
+    {"simulator", Category::kSimulator, Turn::kWorks, 1, ""},
+    {"backend", Category::kBackend, Turn::kWorks, 3, ""},
+    {"cuda", Category::kCuda, Turn::kWorks, 2, ""},
+    {"wait", Category::kWait, Turn::kWaits, 5, ""},
+    {"cuda", Category::kCuda, Turn::kWaits, 4, ""},
+    {"no_core", Category::kNoCore, Turn::kHasNoCore, 0, "python"},
+    {"no_core", Category::kNoCore, Turn::kHasNoCore, 1, "simulator"},
+    {"no_core", Category::kNoCore, Turn::kHasNoCore, 3, "backend"},
+    {"no_core", Category::kNoCore, Turn::kHasNoCore, 2, "cuda"},
 };
 constexpr size_t kCategories = std::size(kCategoryColumns);
+// Those that names may have.
+constexpr size_t name_categories() { return static_cast<size_t>(Category::kNoCore); }
 
 inline const char* category_label(Category category) { return kCategoryColumns[static_cast<size_t>(category)].label; }
+
+inline const char* ready_in(Category category) { return kCategoryColumns[static_cast<size_t>(category)].ready_in; }
 
 // The part of training that an instant belongs to. The first two apply where no enclosing operation is one of the others.
 enum class Stage : uint8_t {

@@ -16,7 +16,7 @@ void note_name(uint32_t id, NameKind kind, Category category, std::string_view n
   auto* facts = static_cast<NameFacts*>(mapped);
   bool is_operation = kind == NameKind::kOperation;
   facts[id].is_operation = is_operation;
-  facts[id].is_wait = kCategoryColumns[static_cast<size_t>(category)].is_blocked;
+  facts[id].is_wait = kCategoryColumns[static_cast<size_t>(category)].turn == Turn::kWaits;
   facts[id].is_cuda = category == Category::kCuda || category == Category::kCudaWait;
   facts[id].stage = static_cast<uint8_t>(is_operation ? stage_of_name(name) : Stage::kNone) & 0x1F;
   g_name_facts.store(facts, std::memory_order_release);

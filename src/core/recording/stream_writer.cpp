@@ -170,22 +170,26 @@ int StreamWriter::change_chunk(uint64_t started) {
 }
 
 // Of the time since the last record, that is in the innermost frame. Looks for requests too, so that no record need.
-__attribute__((noinline, cold)) void StreamWriter::measure_gap(uint64_t now) {
+// Returns the time of the record that ends the gap: behind the readings, in which a thread may lose its CPU.
+__attribute__((noinline, cold)) uint64_t StreamWriter::measure_gap(uint64_t now) {
   if (Requests::are_due()) Requests::notice();
   if (auto* function = at_each_look.load(std::memory_order_relaxed)) function();
   measure_at_ = next_look(now);
-  if (!is_measuring_) return;
+  if (!is_measuring_) return now;
   bool is_known_wait = depth_ > 0 && name_facts(frames_[depth_ - 1].id).is_wait;
-  BlockedTime time = meter_.measure(last_ticks_, now, is_known_wait);
+  AbsentTime time = meter_.measure(last_ticks_, now, is_known_wait);
   measure_at_ = meter_.due_ticks();
-  if (time.blocked == 0) return;
+  now = std::max(now, now_ticks());
+  if (time.blocked + time.queued == 0) return now;
   CodedRecord record;
   record.append((now - last_ticks_) << 2 | kOther);
-  record.append(kBlocked);
+  record.append(kAbsent);
   record.append(time.blocked + 1);
+  record.append(time.queued + 1);
   record.append(time.helped + 1);
   cursor_ += record.store(cursor_);
   last_ticks_ = now;
+  return now;
 }
 
 int StreamWriter::end_with_thread() {

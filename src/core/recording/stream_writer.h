@@ -176,7 +176,7 @@ class RLSCOPE_API StreamWriter {
  private:
   friend class Session;
   // The longest records that follow each other without a look at the room: of a gap that was blocked, and what ends it.
-  static constexpr uint32_t kRoom = 112;
+  static constexpr uint32_t kRoom = 120;
 
   // Joins the recording if there is one, else it is armed. Closed where that failed; without memory for frames errno
   // says why.
@@ -186,7 +186,7 @@ class RLSCOPE_API StreamWriter {
     uint64_t now = now_ticks();
     // Equal times are common in a hot loop, so it may not depend on them which way this branch goes.
     if (__builtin_expect(now < last_ticks_, 0)) return 0;
-    if (__builtin_expect(now >= measure_at_, 0)) measure_gap(now);
+    if (__builtin_expect(now >= measure_at_, 0)) now = measure_gap(now);
     uint64_t delta = now - last_ticks_;
     last_ticks_ = now;
     return delta;
@@ -226,7 +226,7 @@ class RLSCOPE_API StreamWriter {
   bool drop();
   void rest();
   int change_chunk(uint64_t started);
-  void measure_gap(uint64_t now);
+  uint64_t measure_gap(uint64_t now);
   // The next record finds no room, so it asks anew: an armed writer joins a recording that has begun meanwhile, and one
   // whose file has failed is closed.
   void use_up_room() { limit_ = end_ = nullptr; }

@@ -25,7 +25,7 @@ std::string random_payload(std::mt19937& random) {
     uint64_t delta = 1 + (random() % 8 ? random() % 100 : random() % 5'000'000) + (random() % 1000 ? 0 : 1ull << 33);
     unsigned kind = random() % 200;
     if (kind == 0) {
-      payload += blocked_record(delta, delta / 2, 0);
+      payload += absent_record(delta, delta / 2, delta / 4, 0);
     } else if (kind < 100) {
       payload += end_record(delta);
     } else if (kind < 140 && is_named) {
@@ -76,7 +76,7 @@ std::pair<Seen, std::vector<std::string>> read_all(const std::string& path, bool
     for (unsigned left = is_left ? 0 : random() % 5000; left > 0; left--) {
       is_left = !reader->next();
       if (is_left) break;
-      bool is_gap = reader->type() == RecordType::kBlocked;
+      bool is_gap = reader->type() == RecordType::kAbsent;
       uint64_t before = reader->type() == RecordType::kChunkStart ? reader->ticks_before_chunk() : reader->record_offset();
       uint64_t what = reader->is_begin() ? reader->id() : is_gap ? reader->blocked_gap().start_ticks : 0;
       seen.emplace_back(number, reader->type(), reader->ticks(), before, what);

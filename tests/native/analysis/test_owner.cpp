@@ -37,11 +37,11 @@ class Team {
     threads_[stream].boundaries = threads_[stream].scope = threads_[stream].boundary = 0;
     owner.thread_changed(threads_[stream]);
   }
-  // Where it is, from 0 to 10 ticks it is blocked for some.
-  void block(size_t stream, uint64_t waiting_ticks) {
+  // Where it is, from 0 to 10 ticks it is blocked for some, and has no core for others.
+  void block(size_t stream, uint64_t waiting_ticks, uint64_t queued_ticks = 0) {
     Thread& thread = threads_[stream];
-    thread.gap = {0, 10, waiting_ticks, thread.boundary};
-    thread.boundary = kWait;
+    thread.gap = {0, 10, {waiting_ticks, queued_ticks}, thread.boundary};
+    thread.boundary = waiting_ticks > 0 ? kWait : thread.boundary + kNoCore;
     owner.begin_gap(thread);
     owner.thread_changed(thread);
   }
@@ -60,7 +60,7 @@ using Share = std::tuple<uint32_t, uint8_t, uint64_t>;  // stream, category, tic
 std::vector<Share> shares(const Owner& owner, uint64_t from, uint64_t until) {
   std::vector<Share> found;
   owner.share(from, until, [&](const Thread& thread, uint8_t category, uint64_t ticks) {
-    found.emplace_back(thread.stream, category, ticks);
+    if (ticks > 0) found.emplace_back(thread.stream, category, ticks);
   });
   return found;
 }
@@ -83,6 +83,16 @@ TEST(Owner, IsOfTheFirstRank) {
       EXPECT_EQ(team.owning(), is_sooner ? (is_last ? 0u : 1u) : (is_other_last ? 0u : 2u));
     }
   }
+}
+
+TEST(Owner, IsAThreadThatRunsThenOneWithoutACoreThenOneThatWaits) {
+  Team team(2);
+  team.enter(0, kInOperation, kPython);
+  team.enter(1, kInOperation, kBackend);
+  team.block(0, 5, 2);
+  team.block(1, 0, 10);
+  EXPECT_EQ(shares(team.owner, 0, 10), (std::vector<Share>{{0, kPython, 3}, {0, kNoCore, 2}, {1, without_core(kBackend), 5}}));
+  EXPECT_EQ(shares(team.owner, 0, 5), (std::vector<Share>{{0, kPython, 2}, {0, kNoCore, 1}, {1, without_core(kBackend), 2}}));
 }
 
 TEST(Owner, IsAThreadThatTakesPart) {

@@ -96,20 +96,23 @@ TEST(SweptThreads, AreFoundByTheSystemsId) {
 TEST(NativeThreads, MayHelpAThreadUntilOneHasCalled) {
   NativeThreads native;
   Thread main(0, true);
-  BlockedGap gap{100, 10, 8, 3};
-  auto waiting = [&](uint8_t category) {
+  using Parts = std::pair<uint64_t, uint64_t>;  // waiting, queued
+  auto parts = [&](uint8_t category, AbsentGap gap) {
     main.boundary = category;
-    return native.waiting_ticks(main, gap);
+    AbsentParts found = native.parts_of(main, gap);
+    return Parts{found.waiting_ticks, found.queued_ticks};
   };
-  EXPECT_EQ(waiting(kPython), 8u);
-  EXPECT_EQ(waiting(kBackend), 5u);
-  EXPECT_EQ(waiting(kSimulator), 5u);
-  EXPECT_EQ(waiting(kCuda), 0u);
-  EXPECT_EQ(waiting(kWait), 0u);
+  const AbsentGap gap{100, 12, 8, 3, 3}, much_helped{100, 12, 8, 3, 10};
+  EXPECT_EQ(parts(kPython, gap), Parts(8, 3));
+  EXPECT_EQ(parts(kBackend, gap), Parts(5, 3));
+  EXPECT_EQ(parts(kSimulator, gap), Parts(5, 3));
+  EXPECT_EQ(parts(kBackend, much_helped), Parts(0, 1));
+  EXPECT_EQ(parts(kCuda, gap), Parts(0, 3));
+  EXPECT_EQ(parts(kWait, gap), Parts(0, 0));
   native.note_call();
-  EXPECT_EQ(waiting(kPython), 8u);
-  EXPECT_EQ(waiting(kBackend), 0u);
-  EXPECT_EQ(waiting(kSimulator), 0u);
+  EXPECT_EQ(parts(kPython, gap), Parts(8, 3));
+  EXPECT_EQ(parts(kBackend, gap), Parts(0, 0));
+  EXPECT_EQ(parts(kSimulator, gap), Parts(0, 0));
 }
 
 TEST(NativeThreads, AreMetInChunksBeforeAWindow) {
@@ -132,8 +135,8 @@ TEST(NativeThreads, AreMetInChunksBeforeAWindow) {
   EXPECT_TRUE(native.shows_python(2));
   Thread main(0, true);
   main.boundary = kBackend;
-  EXPECT_EQ(native.waiting_ticks(main, {40, 10, 8, 3}), 5u);  // stream 1 called at 40, behind the main thread
-  EXPECT_EQ(native.waiting_ticks(main, {41, 10, 8, 3}), 0u);
+  EXPECT_EQ(native.parts_of(main, {40, 10, 8, 0, 3}).waiting_ticks, 5u);  // stream 1 called at 40, behind the main thread
+  EXPECT_EQ(native.parts_of(main, {41, 10, 8, 0, 3}).waiting_ticks, 0u);
 }
 
 }  // namespace

@@ -120,11 +120,11 @@ TEST(StreamReader, ReadsExpectedNames) {
 }
 
 TEST(StreamReader, ReadsBlockedGaps) {
-  std::string payload = begin_record(10, 2) + blocked_record(50, 50, 20) + end_record(0) + blocked_record(1 << 20, 0, 0);
+  std::string payload = begin_record(10, 2) + absent_record(50, 40, 10, 20) + end_record(0) + absent_record(1 << 20, 0, 0, 0);
   TemporaryFile file(file_header(0, 1) + kNames + chunk({ChunkKind::kEvents, 0, 0, 7, true, {}}, payload));
   TraceFile trace(file.path(), false);
   StreamReader reader(trace, trace.streams().at(0), 64);
-  for (RecordType type : {RecordType::kChunkStart, RecordType::kBegin, RecordType::kBlocked}) {
+  for (RecordType type : {RecordType::kChunkStart, RecordType::kBegin, RecordType::kAbsent}) {
     ASSERT_TRUE(reader.next());
     ASSERT_EQ(reader.type(), type);
     if (type == RecordType::kBegin) reader.id();
@@ -225,11 +225,14 @@ TEST(Sweep, ATaskHasTheNameOfAnOperation) {
 TEST(StreamReader, BlockedGapsThatCannotBeAreDamage) {
   std::string start = file_header(0, 100) + kNames;
   auto finding = [&](const std::string& record) { return message_of(start + chunk({}, begin_record(1, 2) + record)); };
-  EXPECT_EQ(finding(blocked_record(9, 9, 9)), "");
-  EXPECT_NE(finding(blocked_record(9, 10, 0)).find("a thread cannot be blocked for 10 of 9 ticks"), std::string::npos);
-  EXPECT_NE(finding(blocked_record(9, 5, 6)).find("5 of 9 ticks and be helped for 6"), std::string::npos);
+  EXPECT_EQ(finding(absent_record(9, 5, 4, 9)), "");
+  const std::string of_older_version = varint(9 << 2 | kOther) + varint(kBlocked) + varint(9 + 1) + varint(9 + 1);
+  EXPECT_EQ(finding(of_older_version), "");
+  EXPECT_NE(finding(absent_record(9, 10, 0, 0)).find("a thread cannot be blocked for 10 of 9 ticks"), std::string::npos);
+  EXPECT_NE(finding(absent_record(9, 5, 5, 0)).find("5 of 9 ticks, in line for 5"), std::string::npos);
+  EXPECT_NE(finding(absent_record(9, 5, 1, 7)).find("in line for 1 and be helped for 7"), std::string::npos);
   EXPECT_NE(finding(varint(9 << 2 | kOther) + varint(9) + varint(1)).find("no record starts with"), std::string::npos);
-  EXPECT_NE(finding(varint(9 << 2 | kOther) + varint(kBlocked) + varint(1)).find("no record starts"), std::string::npos);
+  EXPECT_NE(finding(varint(9 << 2 | kOther) + varint(kAbsent) + varint(1)).find("no record starts"), std::string::npos);
 }
 
 TEST(TraceFile, NamesFileByteAndFinding) {

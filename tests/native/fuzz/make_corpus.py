@@ -217,16 +217,16 @@ def blocked_gaps() -> ProcessWriter:
     """Gaps of threads that overlap, in all categories, with a device at work and a thread that runs no Python."""
     process = new_process()
     threads = [process.thread() for _ in range(4)]
-    threads[0].blocked(20, 10)
+    threads[0].absent(20, 10)
     threads[0].begin_operation(20, "inference")
     threads[1].begin_operation(21, "simulation")
     for number, category in enumerate((Category.BACKEND, Category.SIMULATOR, Category.PYTHON, Category.WAIT)):
         for thread in threads[:3]:
             thread.begin_boundary(30 + 40 * number, category, f"call {number}")
-            thread.blocked(60 + 40 * number, 25 - number, 5)
+            thread.absent(60 + 40 * number, 25 - number, number, 5)
             thread.end(60 + 40 * number)
     threads[0].new_chunk()
-    threads[0].blocked(1 << 40, 1 << 39)
+    threads[0].absent(1 << 40, 1 << 39)
     threads[3].begin_boundary(100, Category.CUDA, "cudaLaunchKernel")
     threads[3].end(110)
     process.queue(0).record(DeviceWork.KERNEL, 40, 170, "gemm")
