@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from adversary_runs import call, is_one_error, small_trace, start
+from asked_for import with_slow
 from recording import RLSCOPE, environment, record
 
 from benchmarks.trace_writer import TraceWriter
@@ -48,7 +49,12 @@ def test_a_run_is_recorded_and_read(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "names", [("no home", "C locale", "unknown backend of matplotlib"), ("every warning",)], ids=" and ".join
+    "names",
+    with_slow(
+        [("no home", "C locale", "unknown backend of matplotlib"), ("every warning",)],
+        {("every warning",)},
+    ),
+    ids=" and ".join,
 )
 def test_a_report_is_drawn(names: tuple[str, ...], tmp_path: Path) -> None:
     trace = small_trace(tmp_path / "trace")

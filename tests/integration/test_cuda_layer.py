@@ -93,6 +93,7 @@ def operators(found: dict[str, Any]) -> dict[str, Any]:
     return {**found, "stack": stack}
 
 
+@pytest.mark.slow
 def test_pytorchs_own_profilers_count_the_same(tmp_path: Path) -> None:
     expected = json.loads(run_plain("torch_profiled.py").stdout)
     assert expected["block"]["aten::addmm"] == expected["stack"]["aten::addmm"] == 1

@@ -207,7 +207,7 @@ def test_a_handler_of_the_program_runs(tmp_path: Path) -> None:
 
 def test_at_most_one_record_per_thread_is_lost_by_sigkill(tmp_path: Path) -> None:
     moments = random.Random(1)
-    for number in range(20):
+    for number in range(8):
         counts = tmp_path / f"counts{number}"
         counts.write_bytes(bytes(16))
         trace = tmp_path / f"trace{number}"

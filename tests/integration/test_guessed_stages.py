@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from asked_for import with_slow
 from recording import record
 
 #: Loops of tests/scripts/unfamiliar_loops.py, with the smallest share of the update that backpropagation may have.
@@ -18,13 +19,15 @@ LOOPS = {
     "generation_with_gradients": 0.8,
     "rollout_that_is_learnt_from": 0.5,  # stacking and squaring all outputs comes before backward
 }
+#: Those that say least besides the others.
+SLOW = {"gradients_left_on", "drawn_actions", "rollout_before_training", "generation_with_gradients"}
 #: The program's stopwatch and the recorder's clock may differ by this much.
 CLOCKS = 1.01
 #: The first time that a place is met, its call is inference: here that of one update.
 FIRST_CALL_S = 0.05
 
 
-@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("loop", with_slow(LOOPS, SLOW))
 def test_a_stage_is_never_longer_than_what_was_seen(loop: str, tmp_path: Path) -> None:
     recording = record(tmp_path / "trace", "unfamiliar_loops.py", loop)
     assert recording.returncode == 0, recording.stderr

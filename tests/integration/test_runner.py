@@ -179,6 +179,7 @@ def test_runs_that_hang_or_crash_are_told_and_a_second_sweep_has_to_wait(tmp_pat
     assert not any(is_alive(pid) for _, pid in matrix.started())
 
 
+@pytest.mark.slow
 def test_changed_hyper_parameters_repeat_only_the_runs_that_use_them(tmp_path: Path) -> None:
     matrix = Matrix(
         tmp_path, {"td3": "loop.run('td3', SECONDS / 10)", "ddpg": "loop.run('ddpg', SECONDS / 10)"}, repetitions=1

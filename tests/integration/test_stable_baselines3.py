@@ -20,7 +20,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("algorithm", with_slow(CASES, {"DQN", "DDPG", "SAC"}))
+@pytest.mark.parametrize("algorithm", with_slow(CASES, {"A2C", "DQN", "DDPG", "SAC"}))
 def test_stages_operations_and_progress(algorithm: str, tmp_path: Path) -> None:
     env, operations, timesteps, iterations = CASES[algorithm]
     recording = record(tmp_path / "trace", "train.py", algorithm, "--env", env, "--timesteps", timesteps)
@@ -64,7 +64,7 @@ def test_recording_does_not_change_what_is_learnt(algorithm: str, tmp_path: Path
     assert recorded.returncode == 0
 
 
-@pytest.mark.parametrize("method", ["fork", "forkserver"])
+@pytest.mark.parametrize("method", with_slow(["fork", "forkserver"], {"forkserver"}))
 def test_vector_environment_workers_are_processes_of_the_trace(method: str, tmp_path: Path) -> None:
     recording = record(tmp_path / "trace", "train.py", "A2C", "--timesteps", 192, "--envs", 2, "--workers", method)
     assert recording.returncode == 0, recording.stderr

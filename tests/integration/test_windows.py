@@ -221,7 +221,7 @@ def test_top_shows_of_a_window_what_analyze_finds(tmp_path: Path, monkeypatch: p
 
 def test_a_thousand_windows_change_nothing_and_leave_nothing_behind(tmp_path: Path) -> None:
     """Fewer here; `TIMES=1000` in the environment makes it as many."""
-    times = int(os.environ.get("TIMES", "40"))
+    times = int(os.environ.get("TIMES", "16"))
     job = Job(tmp_path)
     grown: list[tuple[int, int]] = []
     for number in range(1, times + 1):
