@@ -27,6 +27,7 @@ NUMBERS = {
     OtherTag.SAMPLE: 6,
     OtherTag.COLLECTIVE: 6,
     OtherTag.MEMORY: 4,
+    OtherTag.ABSENT: 3,
 }
 
 
@@ -44,23 +45,24 @@ def count_calls(path: Path) -> Counter[str]:
 
 
 @dataclass(frozen=True)
-class BlockedGap:
-    """A gap between two records of a thread in which it was blocked, in ticks."""
+class AbsentGap:
+    """A gap between two records of a thread in which it was off the CPU, in ticks."""
 
     stream: int
     ticks: int
     blocked: int
+    queued: int
     helped: int
 
 
-def blocked_gaps(path: Path) -> list[BlockedGap]:
-    """Every gap of which the recorder wrote that the thread was blocked."""
+def absent_gaps(path: Path) -> list[AbsentGap]:
+    """Every gap of which the recorder wrote that the thread was off the CPU."""
     return [
-        BlockedGap(stream, ticks, numbers[1] - 1, numbers[2] - 1)
+        AbsentGap(stream, ticks, *(number - 1 for number in numbers[1:]))
         for chunk_kind, stream, payload in _chunks(path.read_bytes())
         if chunk_kind == ChunkKind.EVENTS
         for kind, ticks, numbers in _records(payload)
-        if kind == RecordKind.OTHER and numbers[0] == OtherTag.BLOCKED
+        if kind == RecordKind.OTHER and numbers[0] == OtherTag.ABSENT
     ]
 
 

@@ -99,7 +99,8 @@ def fold_breakdown(
         rows = rows.assign(**{name: rows[name] * shares for name in SECONDS})
         rows = rows.assign(stage=rows["stage"].replace(NO_OPERATION, BETWEEN_STAGES))
     is_shown = (rows["stage"] != NO_OPERATION) & (rows[SECONDS] > 0).any(axis="columns")
-    rows = rows.assign(category=rows["category"].mask(rows["category"] == Category.NO_CORE.label, rows["ready_in"]))
+    if "ready_in" in rows.columns:  # which older traces and tables do not have
+        rows["category"] = rows["category"].mask(rows["category"] == Category.NO_CORE.label, rows["ready_in"])
     rows = rows.loc[is_shown, [*PIECE, CORRECTED, *SECONDS]].copy()
     is_between = rows["stage"] == BETWEEN_STAGES
     between, rows = rows[is_between], rows[~is_between].copy()

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from calls import BlockedGap, blocked_gaps
+from calls import AbsentGap, absent_gaps
 from recording import Recording, record
 
 from rlscope import _analysis
@@ -18,10 +18,10 @@ def run(program: str, tmp_path: Path) -> Recording:
     return recording
 
 
-def longest_gap(recording: Recording) -> BlockedGap:
+def longest_gap(recording: Recording) -> AbsentGap:
     """Of the main process."""
     main = next(process for process in open_trace(recording.trace).processes if process.is_main)
-    return max(blocked_gaps(main.path), key=lambda gap: gap.blocked)
+    return max(absent_gaps(main.path), key=lambda gap: gap.blocked)
 
 
 @pytest.mark.parametrize("operation", ["readline", "lines"])
@@ -47,7 +47,7 @@ def test_processes_that_share_too_few_cpus_are_not_blocked(tmp_path: Path) -> No
     # A page of their memory may have had to come from a disk.
     assert recording.seconds(operation="spin", category="wait") < 0.02 * recording.seconds(operation="spin")
     for child in children:
-        blocked = sum(gap.blocked for gap in blocked_gaps(child.path))
+        blocked = sum(gap.blocked for gap in absent_gaps(child.path))
         length = child.header.stop_ticks - child.header.start_ticks
         assert blocked < 0.02 * length
 

@@ -24,6 +24,7 @@ from rlscope.report.remarks import device_lines
 from rlscope.trace import format as fmt
 from rlscope.trace.reader import open_trace
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
+from rlscope.version import FORMAT_VERSION
 
 MANIFEST: dict[str, Any] = {"main_pid": 7, "exit_status": 0, "complete": True}
 KERNEL = "_ZN2at6native13reduce_kernelILi512ELi1EEEvPf"
@@ -344,7 +345,8 @@ def test_older_format_is_refused_in_one_line(tmp_path: Path) -> None:
     path = next(writer.write(MANIFEST).glob("*.rlscope"))
     data = path.read_bytes()
     path.write_bytes(data[:8] + b"\1\0\0\0" + data[12:])
-    message = r"7-0.rlscope has format version 1, this rlscope reads versions 2 to 9; record the run again, or analyze"
+    readable = f"this rlscope reads versions 2 to {FORMAT_VERSION}; record the run again, or analyze"
+    message = f"7-0.rlscope has format version 1, {readable}"
     with pytest.raises(TraceFormatError, match=message):
         sweep(path)
     with pytest.raises(TraceFormatError, match=message):

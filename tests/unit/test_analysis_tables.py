@@ -125,7 +125,7 @@ def test_document(analysis: Analysis) -> None:
     ]
     assert breakdown[-3] == {
         "process": "trainer", "phase": "train", "stage": "inference", "operation": "inference", "category": "backend",
-        "resource": "cpu", "seconds": 3e-7,
+        "resource": "cpu", "ready_in": "", "seconds": 3e-7,
         "corrected_seconds": None, "corrected_low_s": None, "corrected_high_s": None,
     }  # fmt: skip
 
@@ -285,7 +285,7 @@ def test_analyze_to_files(trainer: Path, tmp_path: Path) -> None:
     run(analyze_verb, trainer, "--csv", tmp_path / "one.csv")
     run(analyze_verb, trainer, trainer, "--by", "thread", "--parquet", tmp_path / "two.parquet")
     one = pd.read_csv(tmp_path / "one.csv", keep_default_na=False)
-    assert one.columns.tolist()[:7] == ["process", "phase", "stage", "operation", "category", "resource", "seconds"]
+    assert one.columns.tolist()[:6] == ["process", "phase", "stage", "operation", "category", "resource"]
     assert pd.read_parquet(tmp_path / "two.parquet").columns.tolist() == ["trace", "process", "thread", "seconds"]
 
 

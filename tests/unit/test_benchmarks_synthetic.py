@@ -78,7 +78,7 @@ def decode_records(payload: bytes, ticks: int, names: dict[int, tuple[NameKind, 
 
 def boundary_ticks(breakdown: dict[tuple[str, ...], int]) -> dict[str, int]:
     ticks = {"simulator": 0, "backend": 0}
-    for (_, _, _, category, _), found in breakdown.items():
+    for (_, _, _, category, _, _), found in breakdown.items():
         if category in ticks:
             ticks[category] += found
     return ticks

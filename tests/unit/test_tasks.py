@@ -54,8 +54,8 @@ def swept(path: Path) -> dict[str, Any]:
         return clock.ns_per_denominator * ticks / clock.denominator / 1e9
 
     found["seconds"] = Counter()
-    for _, _, operation, _, _, ticks in found["breakdown"]:
-        found["seconds"][operation] += seconds(ticks)
+    for row in found["breakdown"]:
+        found["seconds"][row.operation] += seconds(row.ticks)
     found["tasks"] = {name: (count, *map(seconds, times)) for name, count, *times in found["tasks"]}
     return found
 

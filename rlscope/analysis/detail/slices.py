@@ -16,7 +16,7 @@ from rlscope.model import NS_PER_S, Category, Stage
 
 #: The kind of a slice by its number: the layer of a call, or what else it is.
 SLICE_KINDS = (
-    *(category.label for category in Category),
+    *(category.label for category in Category if category is not Category.NO_CORE),
     "operation", "phase", "kernel", "copy", "memset", "task", "collective",
 )  # fmt: skip
 #: The stage of a slice by its number.

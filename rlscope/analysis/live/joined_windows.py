@@ -46,9 +46,9 @@ def joined_processes(parts: Sequence[Swept]) -> Swept:
         why=last.why,
         properties=last.properties,
         # These are added up.
-        breakdown=_summed((row for part in parts for row in part.breakdown), 5),
-        waits=_summed((row for part in parts for row in part.waits), 2),
-        devices=_summed((row for part in parts for row in part.devices), 1),
+        breakdown=_summed((row for part in parts for row in part.breakdown), "ticks"),
+        waits=_summed((row for part in parts for row in part.waits), "entries"),
+        devices=_summed((row for part in parts for row in part.devices), "busy_ticks"),
         events=_counts(part.events for part in parts),
         progress=joined_progress([part.progress for part in parts if part.progress is not None]),
         # Nobody asks a window for these.
@@ -104,12 +104,13 @@ def joined_progress(parts: Sequence[SweptProgress]) -> SweptProgress | None:
 RowT = TypeVar("RowT", bound=NamedTuple)
 
 
-def _summed(rows: Iterable[RowT], key_fields: int) -> list[RowT]:
-    """Sum the numbers behind the first fields of rows, which are their key."""
+def _summed(rows: Iterable[RowT], first_number: str) -> list[RowT]:
+    """Sum the numbers of rows, from the field of that name on; the fields before it are their key."""
     sums: dict[tuple[object, ...], tuple[type[RowT], list[int]]] = {}
     for row in rows:
-        numbers = row[key_fields:]
-        found = sums.setdefault(row[:key_fields], (type(row), [0] * len(numbers)))[1]
+        first = row._fields.index(first_number)
+        numbers = row[first:]
+        found = sums.setdefault(row[:first], (type(row), [0] * len(numbers)))[1]
         for place, number in enumerate(numbers):
             found[place] += number
     return [row_class._make((*key, *numbers)) for key, (row_class, numbers) in sums.items()]

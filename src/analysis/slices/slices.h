@@ -14,11 +14,11 @@
 namespace rlscope {
 
 // Of a boundary its category's number; device work counts on from kPhase.
-enum class SliceKind : uint8_t { kOperation = kCategories, kPhase, kKernel, kCopy, kMemset, kTask, kCollective };
+enum class SliceKind : uint8_t { kOperation = name_categories(), kPhase, kKernel, kCopy, kMemset, kTask, kCollective };
 constexpr const char* kOtherSliceKinds[] = {"operation", "phase", "kernel", "copy", "memset", "task", "collective"};
-constexpr size_t kSliceKinds = kCategories + std::size(kOtherSliceKinds);
+constexpr size_t kSliceKinds = name_categories() + std::size(kOtherSliceKinds);
 inline const char* slice_kind_label(size_t kind) {
-  return kind < kCategories ? kCategoryColumns[kind].label : kOtherSliceKinds[kind - kCategories];
+  return kind < name_categories() ? kCategoryColumns[kind].label : kOtherSliceKinds[kind - name_categories()];
 }
 
 enum class TrackKind : uint8_t { kThread, kQueue, kTasks, kCollectives };

@@ -110,13 +110,13 @@ def with_memory() -> ProcessWriter:
     """Memory of the host and of two allocators, in and out of an operation, and as much as a number can say."""
     process = new_process()
     main = process.thread()
-    for step in range(4):
+    for step in range(1, 5):
         main.begin_operation(20 * step, "inference")
         main.memory(20 * step + 3, fmt.MemoryOwner.HOST, 0, 1000 * step, 4000)
         main.memory(20 * step + 5, fmt.MemoryOwner.PYTORCH, step, (1 << 55) + step, fmt.MAX_VARINT_VALUE - 1)
         main.end(20 * step + 9)
         main.memory(20 * step + 11, fmt.MemoryOwner.JAX, 0, 0, 0)
-    process.stop(100)
+    process.stop(120)
     return process
 
 
