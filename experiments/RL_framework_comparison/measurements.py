@@ -12,7 +12,7 @@ from experiments.harness.matrix import Entry
 from experiments.harness.progress import Workload
 from experiments.verdicts import other_machines
 from experiments.verdicts.claims import Claim, Verdict, judge
-from experiments.verdicts.corrected import uncorrected_of
+from experiments.verdicts.corrected import caveats_of
 from experiments.verdicts.other_machines import Measured
 from experiments.verdicts.results import Result, by_workload, cuda_to_gpu, folded_result, gpu_percent, over_calibration
 from experiments.verdicts.statistics import Estimate, estimated_mean
@@ -41,7 +41,7 @@ class Measurements(Measured):
             {f"{SUBJECT}, {self.device_name}": metrics},
             self.hardware,
             self.is_provisional,
-            uncorrected=uncorrected_of(self.results),
+            caveats=caveats_of(self.results),
         )
         return [replace(found, remark="; ".join(filter(None, [found.remark, self.remark]))) for found in judged]
 

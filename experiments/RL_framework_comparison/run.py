@@ -13,7 +13,7 @@ from experiments.harness.matrix import Group, load_matrix
 from experiments.RL_framework_comparison.measurements import SUBJECT, Measurements, load
 from experiments.RL_framework_comparison.metrics import gpu_measurements, measurements
 from experiments.verdicts.claims import judge, load_claims
-from experiments.verdicts.corrected import add_correction, uncorrected_of
+from experiments.verdicts.corrected import add_correction, caveats_of
 from experiments.verdicts.intervals import caption_of, readable
 from experiments.verdicts.kept_verdicts import MEASURED, with_kept
 from experiments.verdicts.other_machines import kept_results
@@ -55,7 +55,7 @@ def run(study: CaseStudy) -> Outcome:
         measured[group.name] = measurements(chosen) | (gpu_measurements(chosen) if hardware() == "gpu" else {})
 
     claims = load_claims(HERE / "claims.toml")
-    judged = judge(claims, measured, hardware(), study.is_provisional, bool(missing), uncorrected_of(results))
+    judged = judge(claims, measured, hardware(), study.is_provisional, bool(missing), caveats_of(results))
     add_runs(page, zip((result.workload for result in results), (run.trace for run in executions), strict=True))
     of_others = []
     for name, others in kept_frameworks().items():

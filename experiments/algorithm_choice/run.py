@@ -11,7 +11,7 @@ from statistics import geometric_mean
 from experiments.command_line import Outcome, command_line
 from experiments.harness.case_study import CaseStudy, hardware
 from experiments.verdicts.claims import judge, load_claims
-from experiments.verdicts.corrected import add_correction, uncorrected_of
+from experiments.verdicts.corrected import add_correction, caveats_of
 from experiments.verdicts.intervals import readable
 from experiments.verdicts.kept_verdicts import with_kept
 from experiments.verdicts.results import (
@@ -62,7 +62,7 @@ def run(study: CaseStudy) -> Outcome:
         page.table(readable(table))
 
     claims = load_claims(HERE / "claims.toml")
-    judged = judge(claims, measured, hardware(), study.is_provisional, bool(failures), uncorrected_of(results))
+    judged = judge(claims, measured, hardware(), study.is_provisional, bool(failures), caveats_of(results))
     verdicts = with_kept(judged, study.folder)
     add_runs(page, zip((result.workload for result in results), (run.trace for run in executions), strict=True))
     page.heading("Claims")

@@ -3,7 +3,7 @@
 import platform
 from functools import cache
 
-from rlscope.record.run.trace_directory import machine
+from rlscope.record.run.machine import machine
 
 
 def machine_and_gpus() -> dict[str, object]:

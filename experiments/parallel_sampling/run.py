@@ -26,7 +26,7 @@ from experiments.parallel_sampling.model import (
 )
 from experiments.parallel_sampling.step_grids import step_grids_figure
 from experiments.verdicts.claims import Verdict, judge, load_claims
-from experiments.verdicts.corrected import Uncorrected, add_correction, analyzed, uncorrected_of
+from experiments.verdicts.corrected import Caveats, add_correction, analyzed, caveats_of
 from experiments.verdicts.intervals import caption_of, readable
 from experiments.verdicts.results import executed_of
 from experiments.verdicts.run_pages import add_runs
@@ -79,7 +79,7 @@ def run(study: CaseStudy) -> Outcome:
         page.warning(sentence)
     draw(study, page, sampled, parts)
     add_runs(page, [(study_run.workload, execution.trace) for study_run, execution in executed])
-    verdicts = judged(metrics_of(sampled, parts), study.is_provisional, uncorrected_of(analyses))
+    verdicts = judged(metrics_of(sampled, parts), study.is_provisional, caveats_of(analyses))
     page.heading("Claims")
     page.claims(verdicts)
     page.write(study.output / "index.html")
@@ -126,7 +126,7 @@ def losses(sampled: Sequence[Sampled]) -> list[str]:
     ]
 
 
-def judged(measured: dict[str, Estimate], is_provisional: bool, uncorrected: Uncorrected) -> list[Verdict]:
+def judged(measured: dict[str, Estimate], is_provisional: bool, caveats: Caveats) -> list[Verdict]:
     """Return the verdicts on the model, then those on what was measured; each claim is about the one or the other."""
     metrics = {MODEL: common_metrics()} | {SOURCES[name]: preset_metrics(talk) for name, talk in PRESETS.items()}
     claims = load_claims(HERE / "claims.toml")
@@ -135,7 +135,7 @@ def judged(measured: dict[str, Estimate], is_provisional: bool, uncorrected: Unc
         about = [claim for claim in claims if claim.metric in found]
         verdicts += judge(about, {subject: found}, hardware(), is_provisional)
     about = [claim for claim in claims if claim.metric.startswith("measured_")]
-    return verdicts + judge(about, {MEASURED: measured}, hardware(), is_provisional, True, uncorrected)
+    return verdicts + judge(about, {MEASURED: measured}, hardware(), is_provisional, True, caveats)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from experiments.simulator_choice.device_figure import device_figure
 from experiments.simulator_choice.device_measurements import Measurements, load, tables_of
 from experiments.simulator_choice.device_metrics import device_table, metrics_of
 from experiments.verdicts.claims import Claim, Verdict, judge, load_claims
-from experiments.verdicts.corrected import add_correction, uncorrected_of
+from experiments.verdicts.corrected import add_correction, caveats_of
 from experiments.verdicts.intervals import caption_of, readable
 from experiments.verdicts.kept_verdicts import with_kept
 from experiments.verdicts.other_machines import origin_here, verdicts_on_machines
@@ -97,7 +97,7 @@ def run(study: CaseStudy) -> Outcome:
             hardware(),
             study.is_provisional,
             bool(missing),
-            uncorrected_of(results),
+            caveats_of(results),
         )
     ]
     about_device = [claim for claim in claims if claim.figure == DEVICE]

@@ -11,17 +11,18 @@ import pandas as pd
 
 from experiments.harness.provenance import Provenance, provenance_table
 from experiments.harness.typed_toml import KEY, parsed, read_toml
-from experiments.verdicts.corrected import CORRECTED, Uncorrected
+from experiments.verdicts.corrected import NO_CAVEATS, Caveats
 from experiments.verdicts.statistics import Estimate
 from rlscope.errors import UsageError
 from rlscope.plots.tables import markdown
-from rlscope.text.numbers import digits
+from rlscope.text.numbers import digits, percent
 
 HOLDS, DIFFERS, UNDECIDED, NOT_TESTABLE = "holds", "differs", "undecided", "not testable here"
 KINDS = (HOLDS, DIFFERS, UNDECIDED, NOT_TESTABLE)
 IN_CUDA = "time inside CUDA calls is judged only without what recording adds to it"
 UNCORRECTED = "times include what recording added"
 ACROSS = "the interval reaches across the limit"
+NO_CORE = "the limit is nearer than what waiting for a core may change: the runs waited for one"
 #: The version of claims.json.
 SCHEMA = 1
 BY_CALCULATION = (
@@ -97,6 +98,11 @@ class Claim:
             return HOLDS
         return DIFFERS if estimate.high <= self.lowest or estimate.low >= self.highest else UNDECIDED
 
+    def distance(self, value: float) -> float:
+        """Return how far a value is from the nearest limit, as a share of the limit; of a limit of 0 it is infinite."""
+        limits = (limit for limit in (self.above, self.below) if limit is not None)
+        return min(abs(value - limit) / abs(limit) if limit else math.inf for limit in limits)
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -153,7 +159,7 @@ def judge(
     hardware: str,
     provisional: bool,
     left_out: bool = False,
-    uncorrected: Uncorrected = CORRECTED,
+    caveats: Caveats = NO_CAVEATS,
 ) -> list[Verdict]:
     """Judge every claim for every subject that it is about.
 
@@ -163,10 +169,10 @@ def judge(
         hardware: what the runs used.
         provisional: whether the budget was too small to rely on the verdicts.
         left_out: whether workloads are missing, and with them the metrics that need them.
-        uncorrected: why times include what recording added, if they do.
+        caveats: what times include that is not the programs' own.
     """
     return [
-        judge_one(claim, subject, estimates, hardware, provisional, left_out, uncorrected)
+        judge_one(claim, subject, estimates, hardware, provisional, left_out, caveats)
         for claim in claims
         for subject, estimates in measured.items()
         if claim.subject in ("", subject)
@@ -180,7 +186,7 @@ def judge_one(
     hardware: str,
     provisional: bool,
     left_out: bool = False,
-    uncorrected: Uncorrected = CORRECTED,
+    caveats: Caveats = NO_CAVEATS,
 ) -> Verdict:
     """Judge one claim for one subject by the interval of its measurement."""
     if claim.untested and claim.metric not in estimates:
@@ -195,14 +201,16 @@ def judge_one(
         raise UsageError(
             f"claims.toml: {claim.id} expects the metric {claim.metric}, this study measures {', '.join(estimates)}"
         )
-    if claim.corrected and uncorrected.cuda:
-        remark = f"{IN_CUDA}: {uncorrected.cuda}"
+    if claim.corrected and caveats.cuda:
+        remark = f"{IN_CUDA}: {caveats.cuda}"
         return Verdict(claim, subject, NOT_TESTABLE, None, provisional, remark)
     estimate = estimates[claim.metric]
     verdict = claim.verdict_on(estimate)
     undecided = ACROSS if estimate.has_interval else f"no interval ({estimate.counted})"
+    if verdict != UNDECIDED and not estimate.is_calculated and claim.distance(estimate.value) < caveats.no_core_share:
+        verdict, undecided = UNDECIDED, f"{NO_CORE} for {percent(caveats.no_core_share)} of their time"
     remark = {HOLDS: "", DIFFERS: claim.may_differ, UNDECIDED: undecided}[verdict]
-    includes = UNCORRECTED if uncorrected.times else ""
+    includes = UNCORRECTED if caveats.times else ""
     return Verdict(claim, subject, verdict, estimate, provisional, "; ".join(filter(None, [remark, includes])))
 
 

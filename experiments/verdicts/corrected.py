@@ -1,8 +1,9 @@
-"""This file analyzes recorded runs without what recording added, where a calibration says how much that is."""
+"""This file analyzes recorded runs without what recording added, and says what their times include beside that."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean
 from typing import Protocol
 
 from rlscope.analysis.analysis import Analysis
@@ -15,8 +16,12 @@ from rlscope.report.sentences import added_text
 from rlscope.trace.reader import Trace, open_trace
 
 
-class MaybeCorrected(Protocol):
+class RecordedRun(Protocol):
     """An analysis, or what a study makes of one."""
+
+    @property
+    def no_core_share(self) -> float:
+        """Return the share of its time in which it waited for a core, from 0 to 1."""
 
     @property
     def correction(self) -> AppliedCorrection | None:
@@ -28,20 +33,22 @@ class MaybeCorrected(Protocol):
 
 
 @dataclass(frozen=True)
-class Uncorrected:
-    """This says why judged times include what recording added; each text is empty where they do not.
+class Caveats:
+    """This says what judged times include that is not the program's own.
 
     Attributes:
-        times: of any time of the runs.
-        cuda: of time inside CUDA calls, where recording adds most.
+        times: why any time of the runs includes what recording added; empty if none does.
+        cuda: the same of time inside CUDA calls, where recording adds most.
+        no_core_share: the share of the runs' time in which they waited for a core, from 0 to 1.
     """
 
     times: str = ""
     cuda: str = ""
+    no_core_share: float = 0.0
 
 
-#: Nothing that is judged includes it.
-CORRECTED = Uncorrected()
+#: Judged times are the program's own.
+NO_CAVEATS = Caveats()
 
 
 def analyzed(directory: Path) -> Analysis:
@@ -64,15 +71,16 @@ def corrected_text(found: Iterable[str]) -> str:
     return texts.pop() if len(texts) == 1 else "partly"
 
 
-def uncorrected_of(runs: Sequence[MaybeCorrected]) -> Uncorrected:
-    """Return why the times of some runs include what recording added."""
+def caveats_of(runs: Sequence[RecordedRun]) -> Caveats:
+    """Return what the times of some runs include that is not the programs' own."""
     times = " ".join(dict.fromkeys(run.uncorrected for run in runs if run.correction is None))
     unknown = sum(run.correction.uncalibrated.get("cuda", 0) for run in runs if run.correction)
     cuda = f"what recording adds to a CUDA call is not known ({unknown:,} calls); run `rlscope calibrate` there"
-    return Uncorrected(times, times or (cuda if unknown else ""))
+    share = mean(run.no_core_share for run in runs) if runs else 0.0
+    return Caveats(times, times or (cuda if unknown else ""), share)
 
 
-def add_correction(page: Page, runs: Sequence[MaybeCorrected]) -> None:
+def add_correction(page: Page, runs: Sequence[RecordedRun]) -> None:
     """Say how much was subtracted, or why nothing was, as sentences on a study's page."""
     applied = sorted((run.correction for run in runs if run.correction), key=lambda found: found.added_percent)
     if applied:
@@ -90,7 +98,7 @@ def add_correction(page: Page, runs: Sequence[MaybeCorrected]) -> None:
         page.warning(f"Times include what recording added: {why}.")
 
 
-def add_what_stays(page: Page, runs: Sequence[MaybeCorrected]) -> None:
+def add_what_stays(page: Page, runs: Sequence[RecordedRun]) -> None:
     """Say what recording added to times on a page that are as recorded: those of phases, which no correction knows."""
     added = dict.fromkeys(f"{added_text(run.correction)} to {run.correction.process}" for run in runs if run.correction)
     known = ", ".join(added) or "how much is not known without a calibration"

@@ -45,6 +45,7 @@ class Result:
         transitions: as from `transitions_table`.
         correction: how times were corrected; None if they were not.
         uncorrected: why they were not; empty if they were.
+        no_core_share: share of training in which it waited for a core, from 0 to 1.
     """
 
     workload: Workload
@@ -56,6 +57,7 @@ class Result:
     transitions: pd.DataFrame
     correction: AppliedCorrection | None
     uncorrected: str
+    no_core_share: float = 0.0
 
     def percent(self, stage: str) -> float:
         """Return the stage's share of training time."""
@@ -185,7 +187,14 @@ def folded_result(
         transitions=transitions,
         correction=correction,
         uncorrected=uncorrected,
+        no_core_share=_no_core_share(training),
     )
+
+
+def _no_core_share(training: pd.DataFrame) -> float:
+    whole_s = float(training["seconds"].sum())
+    no_core_s = float(training.loc[training["category"] == Category.NO_CORE.label, "seconds"].sum())
+    return no_core_s / whole_s if whole_s > 0 else 0.0
 
 
 def unrecorded_training_s(execution: Execution, timesteps: float, total_timesteps: int) -> float | None:

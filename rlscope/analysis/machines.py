@@ -1,10 +1,13 @@
-"""This file finds how far the clocks of a trace's machines are apart, and puts its processes on one time line."""
+"""This file puts processes of several machines on one time line, and says what a run had of a machine's cores."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from rlscope.analysis.swept import Swept
+from rlscope.analysis.table_rows import BreakdownRow
+from rlscope.model import NS_PER_S, Category
 from rlscope.text import encodable
 from rlscope.trace.clock_offset import ClockOffset, clock_offset, exchanges_in, time_in
 from rlscope.trace.reader import ProcessFile, Trace
@@ -37,6 +40,61 @@ class Machine:
     error_ns: int | None
     drift: float
     unanswered: int
+
+
+@dataclass(frozen=True)
+class CoreUse:
+    """What a run had of the cores of the machine on which it was recorded, and who else wanted them; None: not known.
+
+    Attributes:
+        cores: of the machine.
+        usable: as many of them the command might use: by its affinity, and by the quota of its control groups, which
+            may be a part of a core.
+        ready_threads: threads of all programs that were ready to run, on average.
+        load_at_start: the load average of the minute before the run.
+        load_at_end: that of its last minute.
+        stolen_s: time of cores that a virtual machine was not given though something was ready to run.
+        throttled_s: time for which a quota stopped the run's control groups.
+        no_core_share: share of the processes' time in which they waited for a core, from 0 to 1.
+    """
+
+    cores: int | None
+    usable: float | None
+    ready_threads: float | None
+    load_at_start: float | None
+    load_at_end: float | None
+    stolen_s: float | None
+    throttled_s: float | None
+    no_core_share: float
+
+
+def core_use(manifest: Mapping[str, Any], breakdown: Iterable[BreakdownRow]) -> CoreUse:
+    """Return what a run had of the cores, by its manifest, which may hold anything, and by its times."""
+
+    def number(part: str, name: str) -> float | None:
+        found = manifest.get(part)
+        value = found.get(name) if isinstance(found, dict) else None
+        return value if isinstance(value, int | float) and value >= 0 else None
+
+    def grown_s(name: str) -> float | None:
+        first, last = number("start", name), number("end", name)
+        return None if first is None or last is None else max(last - first, 0) / NS_PER_S
+
+    cores, *allowed = (number("machine", name) for name in ("cores", "usable_cores", "quota_cores"))
+    no_core_s = whole_s = 0.0
+    for row in breakdown:
+        whole_s += row.seconds
+        no_core_s += row.seconds if row.category == Category.NO_CORE.label else 0.0
+    return CoreUse(
+        cores=None if cores is None else int(cores),
+        usable=min((each for each in (cores, *allowed) if each is not None), default=None),
+        ready_threads=number("end", "ready_threads"),
+        load_at_start=number("start", "load_average"),
+        load_at_end=number("end", "load_average"),
+        stolen_s=grown_s("stolen_ns"),
+        throttled_s=grown_s("throttled_ns"),
+        no_core_share=no_core_s / whole_s if whole_s > 0 else 0.0,
+    )
 
 
 def place_machines(

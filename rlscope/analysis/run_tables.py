@@ -29,6 +29,7 @@ from rlscope.analysis.devices.timeline import device_timeline_rows
 from rlscope.analysis.devices.work import device_work_rows, gpu_operation_rows, gpu_rows
 from rlscope.analysis.lines.rows import CallSiteRow, LineRow, SyncPointRow
 from rlscope.analysis.lines.tables import call_site_rows, line_rows, sync_point_rows
+from rlscope.analysis.machines import CoreUse, core_use
 from rlscope.analysis.memory.rows import MemoryGrowthRow, MemoryRow
 from rlscope.analysis.memory.tables import memory_growth_rows, memory_rows
 from rlscope.analysis.ranks.kernels import where_waited
@@ -204,6 +205,12 @@ class RunTables:
         per="machine",
         values="how its processes were placed, how far its clock was ahead, the error that is left, drift",
     )
+
+    @fact()
+    def cores(self, run: Run) -> CoreUse:
+        """Return what the run had of the machine's cores, and who else wanted them."""
+        return core_use(run.swept.trace.manifest, self.breakdown)
+
     gpu = _Table(
         GpuRow,
         lambda run, found: gpu_rows(run.devices, run.busy_parts, run.reported_shares),

@@ -12,7 +12,7 @@ from rlscope.bench.folder import remove_ended_run
 from rlscope.bench.one_run import EndedError, run
 from rlscope.compare.timings import Timing, write_timings
 from rlscope.errors import UsageError
-from rlscope.record.run.trace_directory import machine
+from rlscope.record.run.machine import machine
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from rlscope.analysis.correction.costs import Bounds, Cost
 from rlscope.errors import TraceFormatError, UsageError
 from rlscope.outputs import MARK
-from rlscope.record.run.trace_directory import machine
+from rlscope.record.run.machine import machine
 from rlscope.text.numbers import count
 from rlscope.trace.files import MOST_JSON_BYTES, read_regular
 from rlscope.trace.manifest import write_in_one_step

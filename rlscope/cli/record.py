@@ -39,6 +39,7 @@ from rlscope.trace.manifest import note_unrecorded
 
 if TYPE_CHECKING:
     from rlscope.monitor.clock_server import ClockServer
+    from rlscope.monitor.utilization_sampler import UtilizationSampler
     from rlscope.monitor.windows.window_keeper import WindowKeeper
 
     Keeper = WindowKeeper | None
@@ -201,7 +202,7 @@ def _record(
     keeper = keeper_of(directory, config, list(command), _say)
     with contextlib.ExitStack() as counting, contextlib.ExitStack() as watching:
         found = counting.enter_context(counted(directory, config.counters))
-        status, user, unsampled = _run_recorded(directory, config, command, clock, keeper, watching)
+        status, user, sampler = _run_recorded(directory, config, command, clock, keeper, watching)
         # The command has ended: from here on nothing may keep its status from the caller.
         with _saying("counters were not all read"):
             counting.close()
@@ -209,23 +210,29 @@ def _record(
         with _saying("when processes were killed is not noted"):
             watching.close()
     with _saying(f"the trace in {output} cannot be completed"):
-        _complete(directory, config, status, found.facts, keeper)
+        _complete(directory, config, status, found.facts, keeper, sampler)
     if found.facts["error"] is not None:
         _say(f"counters were not all read: {found.facts['error']}")
-    if unsampled is not None:
-        _say(f"utilisation was not sampled to the end: {unsampled}")
+    if sampler is not None and sampler.error is not None:
+        _say(f"utilisation was not sampled to the end: {sampler.error}")
     with _saying("what was recorded cannot be counted"), _interruptible():
         _summarize(directory, output, config, user)
     _end_as(status)
 
 
 def _complete(
-    directory: Path, config: RecordConfig, status: int, counter_facts: dict[str, Any], keeper: "Keeper"
+    directory: Path,
+    config: RecordConfig,
+    status: int,
+    counter_facts: dict[str, Any],
+    keeper: "Keeper",
+    sampler: "UtilizationSampler | None",
 ) -> None:
     """Complete the trace, and its windows that are not complete."""
     if keeper is not None:
         keeper.end_all(status, PATIENCE_S)
-    end_trace(directory, status, counter_facts if config.counters else None)
+    ready_threads = sampler.ready_threads if sampler is not None else None
+    end_trace(directory, status, counter_facts if config.counters else None, ready_threads)
 
 
 def _check_can_be_run(program: str) -> None:
@@ -266,7 +273,7 @@ def _run_recorded(
     clock: "ClockServer | None",
     keeper: "Keeper",
     watching: contextlib.ExitStack,
-) -> tuple[int, int, str | None]:
+) -> "tuple[int, int, UtilizationSampler | None]":
     """Run the command, and look after windows meanwhile. Leave the signals blocked that are forwarded to it.
 
     Args:
@@ -278,8 +285,8 @@ def _run_recorded(
         watching: Gets what watches when processes end, which those may do behind the command.
 
     Returns:
-        Its exit status, negative for the signal that ended it; the user that it ended as; and why utilisation was not
-        sampled to the end, if so.
+        Its exit status, negative for the signal that ended it; the user that it ended as; and what sampled
+        utilisation, if anything did.
     """
     pid, error_reader = _start(command, environment_of_children(directory, config, dict(os.environ)))
     with _saying("the trace does not name its main process"):
@@ -316,7 +323,7 @@ def _run_recorded(
 
         if reason := why_unrecordable(command):
             note_unrecorded(directory, reason, pid)
-    return ended.status, ended.user, sampler.error if sampler else None
+    return ended.status, ended.user, sampler
 
 
 def _start(command: tuple[str, ...], environment: dict[str, str]) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import re
 import threading
 import time
 from contextlib import AbstractContextManager, suppress
@@ -21,6 +22,7 @@ DEVICE_PERIOD_S = 0.1
 PROCESS_PERIOD_S = 0.25
 
 Row = tuple[str, float, int | None]
+_READY = re.compile(rb"^procs_running (\d+)$", re.MULTILINE)
 
 
 class Devices:
@@ -180,6 +182,7 @@ class UtilizationSampler:
 
     def __init__(self, directory: Path, pid: int, has_devices: bool, windows: "Windows | None" = None) -> None:
         self.error: str | None = None
+        self._ready_sum = self._looks = 0
         self._file = SampleFile(directory, windows)
         self._pid = pid
         self._has_devices = has_devices
@@ -200,9 +203,21 @@ class UtilizationSampler:
         finally:
             self._file.close()
 
+    @property
+    def ready_threads(self) -> float | None:
+        """Return how many threads of all programs but this one were ready to run on average; None if nobody looked."""
+        return round(self._ready_sum / self._looks, 2) if self._looks else None
+
     def stop(self) -> None:
         """End the sampling; a sample that is being taken may still be written."""
         self._stopping.set()
+
+    def _look_at_ready_threads(self) -> None:
+        with suppress(OSError):
+            found = _READY.search(Path("/proc/stat").read_bytes())
+            if found is not None:
+                self._ready_sum += int(found[1]) - 1
+                self._looks += 1
 
     def _sample_until_stopped(self) -> None:
         tree = ProcessTree(self._pid, self._started_s) if Path("/proc/self").exists() else None
@@ -215,6 +230,7 @@ class UtilizationSampler:
             rows: list[Row] = []
             if now_s >= tree_due_s:
                 rows += tree.sample() if tree is not None else ()
+                self._look_at_ready_threads()
                 tree_due_s = now_s + PROCESS_PERIOD_S
             if not devices:
                 devices_due_s = tree_due_s

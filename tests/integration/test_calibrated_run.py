@@ -13,7 +13,7 @@ from rlscope.calibration import measure
 from rlscope.calibration.calibration import Calibration
 from rlscope.calibration.twins import Tick, Twin, run_twins
 from rlscope.calibration.workload import ANNOTATIONS, LOOPS, wrap_standard_library
-from rlscope.record.run.trace_directory import machine
+from rlscope.record.run.machine import machine
 
 TIMES = 16
 #: Of this long a calibration the loops below measure a second each.

@@ -23,6 +23,7 @@ from experiments.verdicts.claims import (
     measured_text,
     write_claims,
 )
+from experiments.verdicts.corrected import Caveats
 from experiments.verdicts.statistics import ITERATIONS, RUNS, Estimate, exact
 from experiments.verdicts.study_page import StudyPage
 from rlscope.build import built_from, recorder_text
@@ -73,6 +74,15 @@ def test_a_claim_holds_where_the_whole_interval_is_above_its_limit(
 ) -> None:
     verdict = verdict_on(*estimate)
     assert (verdict.verdict, verdict.remark) == expected
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.0, HOLDS), (0.45, HOLDS), (0.55, UNDECIDED)])
+def test_a_claim_is_undecided_where_waiting_for_a_core_may_reach_its_limit(share: float, expected: str) -> None:
+    """3 is by half above the limit 2."""
+    measured = {"walker": {"ratio": Estimate(3.0, 2.5, 3.5, 3)}}
+    (verdict,) = judge([CLAIM], measured, "cpu", provisional=True, caveats=Caveats(no_core_share=share))
+    assert verdict.verdict == expected
+    assert (verdict.remark == "") == (expected == HOLDS)
 
 
 def test_a_claim_may_hold_below_its_limit() -> None:

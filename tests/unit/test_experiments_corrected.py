@@ -17,7 +17,7 @@ from experiments.RL_framework_comparison import metrics as framework_metrics
 from experiments.RL_framework_comparison import run as framework_comparison
 from experiments.RL_framework_comparison.measurements import load
 from experiments.verdicts.claims import HOLDS, IN_CUDA, NOT_TESTABLE, UNCORRECTED, UNDECIDED, Claim, judge, load_claims
-from experiments.verdicts.corrected import CORRECTED, Uncorrected, add_correction, analyzed, uncorrected_of
+from experiments.verdicts.corrected import NO_CAVEATS, Caveats, add_correction, analyzed, caveats_of
 from experiments.verdicts.results import Result, cuda_to_gpu, folded_result, mean_table, over_calibration
 from experiments.verdicts.statistics import Estimate, estimated_mean, widened
 from rlscope.analysis.correction.corrected import AppliedCorrection
@@ -103,7 +103,7 @@ def test_without_a_calibration_of_its_machine_a_study_says_so(
     assert set(table["corrected"]) == {"no"}
     assert table["percent"].tolist() == table["uncorrected_percent"].tolist() == pytest.approx([25] * 4)
     assert why in found.uncorrected
-    assert (uncorrected_of([found]).times, uncorrected_of([found]).cuda) == (found.uncorrected,) * 2
+    assert (caveats_of([found]).times, caveats_of([found]).cuda) == (found.uncorrected,) * 2
     page = Page("a study")
     add_correction(page, [found])
     page.write(tmp_path / "index.html")
@@ -113,7 +113,7 @@ def test_without_a_calibration_of_its_machine_a_study_says_so(
 def test_repetitions_of_which_only_some_are_corrected_are_told_apart(tmp_path: Path) -> None:
     results = [result(trained(tmp_path / str(number), costs)) for number, costs in enumerate((COSTS, None))]
     assert set(mean_table(results)["corrected"]) == {"partly"}
-    assert uncorrected_of(results).times
+    assert caveats_of(results).times
 
 
 def test_a_page_says_how_much_was_subtracted(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_time_in_cuda_calls_is_judged_without_what_recording_adds_or_not_at_all(
     measured = {"TD3": {name: Estimate(2.7, 2.6, 2.8, 3) for name in ("cuda", "simulation")}}
     assert [found.verdict for found in judge(claims, measured, "gpu", False)] == [HOLDS, HOLDS]
     cuda, simulation = judge(
-        claims, measured, "gpu", False, uncorrected=Uncorrected("no calibration", "no calibration")
+        claims, measured, "gpu", False, caveats=Caveats("no calibration", "no calibration")
     )
     assert (cuda.verdict, cuda.measured, cuda.remark) == (NOT_TESTABLE, None, f"{IN_CUDA}: no calibration")
     assert (simulation.verdict, simulation.remark) == (HOLDS, UNCORRECTED)
@@ -142,10 +142,10 @@ def test_time_in_cuda_calls_is_judged_without_what_recording_adds_or_not_at_all(
 
 def test_times_of_cuda_calls_that_no_calibration_knows_are_uncorrected(tmp_path: Path) -> None:
     without_cuda = {name: found for name, found in COSTS.items() if name != "cuda"}
-    found = uncorrected_of([result(trained(tmp_path / "trace", without_cuda))])
+    found = caveats_of([result(trained(tmp_path / "trace", without_cuda))])
     assert found.times == ""
     assert found.cuda == "what recording adds to a CUDA call is not known (1,000 calls); run `rlscope calibrate` there"
-    assert uncorrected_of([result(trained(tmp_path / "known", COSTS))]) == CORRECTED
+    assert caveats_of([result(trained(tmp_path / "known", COSTS))]) == NO_CAVEATS
 
 
 def test_a_ratio_that_the_calibration_may_move_across_the_limit_is_undecided(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from experiments.parallel_sampling.measurements import Sampled, options_of
 from experiments.parallel_sampling.metrics import comparison_table, measured_hours, metrics_of
 from experiments.parallel_sampling.model import BATCHED, LOCK_STEP, common_metrics, model_hours, preset_metrics
 from experiments.verdicts.claims import HOLDS, NOT_TESTABLE, load_claims, measured_text
-from experiments.verdicts.corrected import CORRECTED
+from experiments.verdicts.corrected import NO_CAVEATS
 from experiments.verdicts.statistics import exact
 from rlscope.plots import figure_files
 
@@ -146,7 +146,7 @@ def test_every_claim_is_of_the_model_or_measured(measured: list[Sampled], monkey
 def test_the_model_of_the_talk_has_its_known_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
     in_little_time(monkeypatch)
     verdicts = {
-        (each.claim.metric, each.claim.condition, each.subject): each for each in study.judged({}, False, CORRECTED)
+        (each.claim.metric, each.claim.condition, each.subject): each for each in study.judged({}, False, NO_CAVEATS)
     }
     for metric, condition, holds in (
         ("model_lock_step_sampling_percent", "> 85 and < 95", True),
@@ -163,7 +163,7 @@ def test_the_model_of_the_talk_has_its_known_verdicts(monkeypatch: pytest.Monkey
 
 def test_what_the_model_says_is_no_measurement(measured: list[Sampled], monkeypatch: pytest.MonkeyPatch) -> None:
     in_little_time(monkeypatch)
-    verdicts = study.judged(metrics_of(measured, parts()), False, CORRECTED)
+    verdicts = study.judged(metrics_of(measured, parts()), False, NO_CAVEATS)
     assert {each.is_calculated for each in verdicts if each.subject == study.MEASURED} == {False}
     assert {each.is_calculated for each in verdicts if each.subject != study.MEASURED} == {True}
 

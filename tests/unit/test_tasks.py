@@ -351,9 +351,9 @@ def check_threads(path: Path) -> dict[str, Any]:
     found = swept(path)
     found["threads"] = vars(_analysis.sweep(path, by_thread=True))["threads"]
     own: Counter[str] = Counter()
-    for _, _, _, operation, _, _, ticks in found["threads"]:
-        own[operation] += ticks
-    whole = sum(row[-1] for row in found["breakdown"])
+    for row in found["threads"]:
+        own[row.operation] += row.ticks
+    whole = sum(row.ticks for row in found["breakdown"])
     per_tick = sum(found["seconds"].values()) / whole
     for name, seconds in expected.items():
         assert own[name] * per_tick == pytest.approx(seconds, rel=0.1, abs=MOST_S), name

@@ -8,6 +8,7 @@ from rlscope.analysis.advice.causes import NOTHING, OF_CATEGORY, STANDS_OUT, Cau
 from rlscope.analysis.advice.changes import ELSEWHERE, Change
 from rlscope.analysis.advice.counted_waits import Wait
 from rlscope.analysis.advice.owner_path import SAID, Followed, OwnerPath
+from rlscope.analysis.machines import CoreUse
 from rlscope.analysis.memory.rows import MemoryGrowthRow
 from rlscope.analysis.ranks.rows import StragglerRow
 from rlscope.analysis.rows import sums
@@ -77,6 +78,7 @@ def sentences(tables: RunTables, path: OwnerPath, causes: Sequence[CauseTime], c
         changes: to it, the one that could save most first; none where threads work beside each other.
     """
     waits = chain(
+        core_sentences(tables.cores, len(tables.processes), path, causes),
         straggler_sentences(tables.stragglers),
         _unfollowed_sentences(tables, path, causes),
         _followed_sentences(path),
@@ -288,6 +290,29 @@ def _speedup(path: OwnerPath, seconds: float) -> str:
     if rest_s <= NOTHING * path.total_s:
         return "nothing is left"
     return f"at most {digits(path.total_s / rest_s)} times as fast"
+
+
+def core_sentences(
+    cores: CoreUse, processes: int, path: OwnerPath, causes: Iterable[CauseTime]
+) -> Iterator[str]:
+    """Say who wanted the cores, where the run waited for one: its own processes, other programs, a quota, the host."""
+    share = max([cores.no_core_share, *(each.share for each in causes if each.cause is Cause.NO_CORE)])
+    if share < SAID or cores.usable is None:
+        return
+    ready = ""
+    if cores.ready_threads is not None:
+        ready = f"{digits(cores.ready_threads)} threads of all programs were ready to run on average, and "
+    elif cores.load_at_end is not None:
+        ready = f"the load average was {digits(cores.load_at_end)} at the end, and "
+    of_machine = "" if cores.cores in (None, cores.usable) else f" of the machine's {cores.cores}"
+    run = "this run has 1 process" if processes == 1 else f"this run has {processes:,} processes"
+    yield (
+        f"Too few cores: {ready}{run} and may use {digits(cores.usable)} "
+        f"{'core' if cores.usable == 1 else 'cores'}{of_machine}."
+    )
+    for seconds, what in ((cores.throttled_s, "A quota stopped it"), (cores.stolen_s, "The host kept cores from it")):
+        if seconds is not None and seconds >= SAID * path.total_s:
+            yield f"{what} for {duration(seconds)}."
 
 
 def growth_sentences(rows: Iterable[MemoryGrowthRow]) -> Iterator[str]:

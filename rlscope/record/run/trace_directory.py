@@ -8,11 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rlscope.boot import boot_id
 from rlscope.build import built_from
 from rlscope.errors import RecordingError, TraceFormatError, UsageError
 from rlscope.record.config import CONFIG_NAME, TRACE_VARIABLE, RecordConfig
 from rlscope.record.cupti import NSIGHT_COMPUTE_VARIABLE
+from rlscope.record.run.machine import load, machine
 from rlscope.record.run.trace_files import COUNTERS_FILE, files_of_trace, lock_trace, remove_trace
 from rlscope.trace.manifest import MANIFEST_NAME, read_manifest, write_manifest
 from rlscope.trace.sealed import crc32_of_file
@@ -86,12 +86,26 @@ def name_main_process(directory: Path, pid: int) -> None:
     note_in_manifest(directory, main_pid=pid)
 
 
-def end_trace(directory: Path, exit_status: int | None, counters: dict[str, Any] | None = None) -> None:
-    """Note in the manifest that the run has ended, and how; and what was sampled of hardware counters, if any was."""
+def end_trace(
+    directory: Path, exit_status: int | None, counters: dict[str, Any] | None = None, ready_threads: float | None = None
+) -> None:
+    """Note in the manifest that the run has ended, and how.
+
+    Args:
+        directory: Of the trace.
+        exit_status: Of the command.
+        counters: What was sampled of hardware counters, if any was.
+        ready_threads: How many threads of all programs were ready to run on average; None if nobody looked.
+    """
     written = [path for path in directory.iterdir() if _is_checked(path.name)]
     checksums = {path.name: crc32_of_file(path) for path in sorted(written)}
     note_in_manifest(
-        directory, end=_now(), exit_status=exit_status, complete=True, counters=counters, checksums=checksums
+        directory,
+        end={**_now(), "ready_threads": ready_threads},
+        exit_status=exit_status,
+        complete=True,
+        counters=counters,
+        checksums=checksums,
     )
 
 
@@ -136,8 +150,8 @@ def other_cuda_profiler(config: RecordConfig, environment: dict[str, str]) -> st
     return f"{INJECTION_VARIABLE} names another tool, {other}; unset it"
 
 
-def _now() -> dict[str, int]:
-    return {"monotonic_ns": time.monotonic_ns(), "realtime_ns": time.time_ns()}
+def _now() -> dict[str, Any]:
+    return {"monotonic_ns": time.monotonic_ns(), "realtime_ns": time.time_ns(), **load()}
 
 
 def _new_manifest(command: list[str] | None) -> dict[str, Any]:
@@ -162,24 +176,3 @@ def _new_manifest(command: list[str] | None) -> dict[str, Any]:
 def _own_build() -> dict[str, Any]:
     """Return what this process was built from. In a checkout that takes long, and a run may have many windows."""
     return built_from()
-
-
-@cache
-def machine() -> dict[str, Any]:
-    """Return what a manifest says of the machine."""
-    return {
-        "hostname": platform.node(),
-        "cpu": _first_value("/proc/cpuinfo", "model name"),
-        "cores": os.cpu_count(),
-        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        "kernel": platform.release(),
-        "boot_id": boot_id(),
-    }
-
-
-def _first_value(path: str, key: str) -> str | None:
-    try:
-        lines = Path(path).read_text().splitlines()
-    except OSError:  # as in a sandbox without /proc
-        return None
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(key)), None)

@@ -78,7 +78,7 @@ std::pair<Seen, std::vector<std::string>> read_all(const std::string& path, bool
       if (is_left) break;
       bool is_gap = reader->type() == RecordType::kAbsent;
       uint64_t before = reader->type() == RecordType::kChunkStart ? reader->ticks_before_chunk() : reader->record_offset();
-      uint64_t what = reader->is_begin() ? reader->id() : is_gap ? reader->blocked_gap().start_ticks : 0;
+      uint64_t what = reader->is_begin() ? reader->id() : is_gap ? reader->absent_gap().start_ticks : 0;
       seen.emplace_back(number, reader->type(), reader->ticks(), before, what);
       if (random() % 20000 == 0) reader->reject("nobody wants it");
     }

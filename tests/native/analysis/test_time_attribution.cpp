@@ -128,7 +128,7 @@ TEST(TimeAttribution, SharesTimeWithAThreadThatRunsForAPartOfAGap) {
   Thread helper(1, false);
   helper.slot = 1;
   helper.boundaries = 1;
-  helper.gap = {0, 10, 4, kPython};
+  helper.gap = {0, 10, {4, 3}, kPython};
   helper.boundary = kWait;
   process.owner.set_threads({&process.main, &helper});
   process.owner.begin_gap(helper);
@@ -139,7 +139,8 @@ TEST(TimeAttribution, SharesTimeWithAThreadThatRunsForAPartOfAGap) {
   process.time.count_wait(number);
   process.time.advance(process.main, 10, false, 0);
   process.time.wait_changed();
-  EXPECT_EQ(process.ticks(0, kPython), 6u);
+  EXPECT_EQ(process.ticks(0, kPython), 3u);
+  EXPECT_EQ(process.ticks(0, kNoCore), 3u);
   EXPECT_EQ(process.ticks(0, kWait), 4u);
   EXPECT_EQ(process.tables.wait(0, number).ticks, 4u);
   EXPECT_EQ(process.tables.wait(0, number).entries, 1u);

@@ -119,7 +119,7 @@ TEST(StreamReader, ReadsExpectedNames) {
   EXPECT_EQ(begun(twice, expected_record(9)).back(), std::pair(uint64_t{9}, uint64_t{0})) << "nothing is known of another chunk";
 }
 
-TEST(StreamReader, ReadsBlockedGaps) {
+TEST(StreamReader, ReadsGapsInWhichAThreadWasOffTheCpu) {
   std::string payload = begin_record(10, 2) + absent_record(50, 40, 10, 20) + end_record(0) + absent_record(1 << 20, 0, 0, 0);
   TemporaryFile file(file_header(0, 1) + kNames + chunk({ChunkKind::kEvents, 0, 0, 7, true, {}}, payload));
   TraceFile trace(file.path(), false);
@@ -130,16 +130,17 @@ TEST(StreamReader, ReadsBlockedGaps) {
     if (type == RecordType::kBegin) reader.id();
   }
   EXPECT_EQ(reader.ticks(), 67u);
-  const BlockedGap& gap = reader.blocked_gap();
+  const AbsentGap& gap = reader.absent_gap();
   EXPECT_EQ(gap.start_ticks, 17u);
   EXPECT_EQ(gap.ticks, 50u);
-  EXPECT_EQ(gap.blocked_ticks, 50u);
+  EXPECT_EQ(gap.blocked_ticks, 40u);
+  EXPECT_EQ(gap.queued_ticks, 10u);
   EXPECT_EQ(gap.helped_ticks, 20u);
   ASSERT_TRUE(reader.next());
   EXPECT_EQ(reader.type(), RecordType::kEnd);
   ASSERT_TRUE(reader.next());
-  EXPECT_EQ(reader.blocked_gap().ticks, 1u << 20);
-  EXPECT_EQ(reader.blocked_gap().blocked_ticks, 0u);
+  EXPECT_EQ(reader.absent_gap().ticks, 1u << 20);
+  EXPECT_EQ(reader.absent_gap().blocked_ticks, 0u);
   EXPECT_FALSE(reader.next());
 }
 
@@ -222,7 +223,7 @@ TEST(Sweep, ATaskHasTheNameOfAnOperation) {
   }
 }
 
-TEST(StreamReader, BlockedGapsThatCannotBeAreDamage) {
+TEST(StreamReader, GapsThatCannotBeAreDamage) {
   std::string start = file_header(0, 100) + kNames;
   auto finding = [&](const std::string& record) { return message_of(start + chunk({}, begin_record(1, 2) + record)); };
   EXPECT_EQ(finding(absent_record(9, 5, 4, 9)), "");
