@@ -543,12 +543,15 @@ class Twin:
                 gap.waiting, gap.queued = said.blocked, said.queued
             case Category.CUDA:
                 gap.queued = said.queued
+            case Category.WAIT if said.queued:
+                gap.waiting, gap.queued = gap.end - gap.start - said.queued, said.queued
             case Category.SIMULATOR | Category.BACKEND if not self.has_native_threads:
                 helped = min(said.helped, said.blocked)
                 gap.waiting, gap.queued = said.blocked - helped, said.queued - (said.helped - helped)
         if (gap.waiting or gap.queued) and stream in self.threads_in_part():
             self.gaps[stream] = gap
-            self.entered_waits[self.phase(), self.wait_name(stream)] += bool(gap.waiting)
+            is_wait = category_of(self.stacks[stream]) is Category.WAIT
+            self.entered_waits[self.phase(), self.wait_name(stream)] += bool(gap.waiting) and not is_wait
 
     def apply(self, stream: int, statement: Record, now: int) -> None:
         if isinstance(statement, Seen):

@@ -44,7 +44,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class CoreUse:
-    """What a run had of the cores of the machine on which it was recorded, and who else wanted them; None: not known.
+    """These are the cores that a run had on the machine that recorded it, and who else wanted them; None: not known.
 
     Attributes:
         cores: of the machine.

@@ -23,6 +23,7 @@ from rlscope.analysis.analyze import analyze
 from rlscope.analysis.devices.rows import DeviceIdleRow, GpuOperationRow
 from rlscope.analysis.document import document_of
 from rlscope.analysis.lines.rows import CallSiteRow, LineRow, SyncPointRow
+from rlscope.analysis.machines import core_use
 from rlscope.analysis.memory.rows import MemoryGrowthRow
 from rlscope.analysis.ranks.rows import CollectiveRow, DeviceRankRow, StragglerRow
 from rlscope.analysis.rows import Rows
@@ -623,6 +624,7 @@ def kept(name: str) -> Advice:
         stragglers=Rows(StragglerRow),
         collective_kernels=Rows(CollectiveRow),
         device_ranks=Rows(DeviceRankRow),
+        cores=core_use({}, breakdown),
         complete=document["complete"],
         dropped_events=document["dropped_events"],
     )

@@ -53,7 +53,7 @@ MAY_IMPORT = {
     | {"rlscope.record.config"},
     "bench": SHARED
     | {"rlscope.trace", "rlscope.compare"}
-    | {"rlscope.record.run.trace_directory.machine", "rlscope.record.run.trace_files"},
+    | {"rlscope.record.run.machine", "rlscope.record.run.trace_files"},
     "page": SHARED | {f"rlscope.{part}" for part in ("_analysis", "trace", "analysis", "compare", "plots")},
     "export": SHARED | {"rlscope.trace", "rlscope.analysis"},
     "callbacks": SHARED | {"rlscope.record", "rlscope.analysis", "rlscope._native", "rlscope._analysis"},

@@ -366,11 +366,11 @@ void Sweep::begin_gap(Thread& thread) {
   AbsentParts parts = native_threads_.parts_of(thread, gap);
   if (parts.waiting_ticks + parts.queued_ticks == 0 || !thread.takes_part()) return;
   thread.gap = {gap.start_ticks, gap.ticks, parts, thread.boundary};
-  if (parts.waiting_ticks > 0) {
+  if (parts.waiting_ticks > 0 && thread.category() != kWait) {
     uint32_t number = tables_.wait_number(innermost_boundary(thread));
     time_.count_wait(number);
     thread.boundary = kWait | uint64_t{number} << kWaitShift;
-  } else {
+  } else if (parts.waiting_ticks == 0) {
     thread.boundary += kNoCore;
   }
   if (thread.gap->is_shared()) {

@@ -34,6 +34,7 @@ AbsentParts NativeThreads::parts_of(const Thread& thread, const AbsentGap& gap) 
   uint8_t category = thread.category();
   if (category == kPython) return {gap.blocked_ticks, gap.queued_ticks};
   if (category == kCuda) return {0, gap.queued_ticks};
+  if (category == kWait && gap.queued_ticks > 0) return {gap.ticks - gap.queued_ticks, gap.queued_ticks};
   bool may_be_helped = category == kSimulator || category == kBackend;
   bool have_called = have_called_ || std::pair(gap.start_ticks, thread.stream) > first_call_;
   if (!may_be_helped || have_called) return {};

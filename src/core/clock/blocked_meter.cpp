@@ -101,11 +101,12 @@ AbsentTime BlockedMeter::measure(uint64_t gap_start, uint64_t now, bool is_known
   double absent_ns = has_run_throughout ? std::min(gap_ns, absent_since_ns) : gap_ns - ran_ns;
   bool runs_throughout = absent_since_ns < kLeastAbsent * static_cast<double>(wall_ns - last_.wall_ns);
   period_ticks_ = runs_throughout ? std::min(2 * period_ticks_, kLongestTicks) : kShortestTicks;
-  bool may_be_absent = absent_ns >= kLeastAbsent_ns && !is_known_wait;
+  bool may_be_absent = absent_ns >= kLeastAbsent_ns;
   AbsentTime found;
   if (may_be_absent || wall_ns - around_.wall_ns >= kOldestSurroundings_ns) {
     Surroundings after = look_around();
-    if (may_be_absent) found = parts_of(absent_ns, ns_per_tick, around_, after);
+    if (may_be_absent && is_known_wait) found.queued = queued_in_wait(absent_ns, ns_per_tick, around_, after);
+    if (may_be_absent && !is_known_wait) found = parts_of(absent_ns, ns_per_tick, around_, after);
     around_ = after;
   }
   last_.wall_ns = monotonic_ns();
@@ -131,6 +132,13 @@ AbsentTime BlockedMeter::parts_of(double absent_ns, double ns_per_tick, const Su
   bool is_helped = static_cast<double>(helped_ns) >= kLeastHelp * blocked_ns;
   found.helped = (is_helped ? found.blocked : std::min(helped, found.blocked)) + std::min(helped, found.queued);
   return found;
+}
+
+// A thread that was woken up in a wait stands in line for as long as others have the cores.
+uint64_t BlockedMeter::queued_in_wait(double absent_ns, double ns_per_tick, const Surroundings& before, const Surroundings& after) {
+  if (!before.has_queue || !after.has_queue) return 0;
+  double queued_ns = std::min(static_cast<double>(after.queued_ns - before.queued_ns), absent_ns);
+  return queued_ns < kLeastAbsent_ns ? 0 : static_cast<uint64_t>(queued_ns / ns_per_tick);
 }
 
 BlockedMeter::Surroundings BlockedMeter::look_around() const {

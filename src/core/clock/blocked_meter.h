@@ -34,8 +34,8 @@ class BlockedMeter {
   // The thread, or the recording of it, is over.
   void stop();
 
-  // How long the thread was off the CPU in the gap from `gap_start` until now. In a known wait nobody asks, and only the
-  // reading is renewed. Any thread may call it while the measured one is at rest. A thread whose time on the CPU is over
+  // How long the thread was off the CPU in the gap from `gap_start` until now. Of a known wait only the time in line is
+  // asked for: what is left of it is waiting. Any thread may call it while the measured one is at rest. A thread whose time on the CPU is over
   // loses it in this call: what it writes after that has to have a later time.
   AbsentTime measure(uint64_t gap_start, uint64_t now, bool is_known_wait);
 
@@ -66,6 +66,7 @@ class BlockedMeter {
   bool read_queue(uint64_t& queued_ns) const;
   // What an absence from the CPU was: blocked for so long at least, the rest in line.
   static AbsentTime parts_of(double absent_ns, double ns_per_tick, const Surroundings& before, const Surroundings& after);
+  static uint64_t queued_in_wait(double absent_ns, double ns_per_tick, const Surroundings& before, const Surroundings& after);
 
   uint64_t thread_id_;
   Reading last_;

@@ -9,10 +9,10 @@
 namespace rlscope {
 
 // kCudaWait is a CUDA call that waits for the device; tables call it cuda. From kNoCore on no name has them: a thread that was
-// in line for a core, in Python, or in a simulator, the backend or a CUDA call.
+// in line for a core, in Python, or in a simulator, the backend, a CUDA call, or behind a wait that was over.
 enum class Category : uint8_t {
   kPython = 0, kSimulator = 1, kBackend = 2, kCuda = 3, kWait = 4, kCudaWait = 5,
-  kNoCore = 6, kNoCoreInSimulator, kNoCoreInBackend, kNoCoreInCuda,
+  kNoCore = 6, kNoCoreInSimulator, kNoCoreInBackend, kNoCoreInCuda, kNoCoreInWait,
 };
 // Who owns an instant that several threads take part in: the first of these.
 enum class Turn : uint8_t { kWorks, kHasNoCore, kWaits };
@@ -34,6 +34,7 @@ constexpr CategoryColumns kCategoryColumns[] = {
     {"no_core", Category::kNoCore, Turn::kHasNoCore, 1, "simulator"},
     {"no_core", Category::kNoCore, Turn::kHasNoCore, 3, "backend"},
     {"no_core", Category::kNoCore, Turn::kHasNoCore, 2, "cuda"},
+    {"no_core", Category::kNoCore, Turn::kHasNoCore, 5, "wait"},
 };
 constexpr size_t kCategories = std::size(kCategoryColumns);
 // Those that names may have.

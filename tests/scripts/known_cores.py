@@ -1,0 +1,66 @@
+"""Threads that compute, wait and stand in line for one core, and what the kernel says that they did: one JSON object.
+
+The program runs on one core, beside as many processes that compute as the first argument says. The second one is the
+seed of what each of its threads does. `schedstat` has a thread's time on a core and that in which it was ready to run
+and had none; what is left of the wall time it was blocked.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+
+import rlscope
+
+LENGTH_S = 2.0
+
+
+def schedstat() -> tuple[int, int]:
+    """Nanoseconds of this thread on a core, and ready without one."""
+    with open(f"/proc/self/task/{threading.get_native_id()}/schedstat") as file:
+        on_core, ready, _ = map(int, file.read().split())
+    return on_core, ready
+
+
+def compute(seconds: float) -> None:
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        sum(range(200))
+
+
+def work(name: str, rng: random.Random, told: dict[str, dict[str, float]]) -> None:
+    event = threading.Event()
+    with rlscope.operation(name):
+        start_ns, (ran, ready) = time.monotonic_ns(), schedstat()
+        end_ns = start_ns + int(LENGTH_S * 1e9)
+        while time.monotonic_ns() < end_ns:
+            length_s = rng.choice((0.0002, 0.003, 0.03))
+            rng.choice((compute, compute, time.sleep, event.wait))(length_s)
+        wall_ns, (ran_later, ready_later) = time.monotonic_ns() - start_ns, schedstat()
+    python, no_core = ran_later - ran, ready_later - ready
+    told[name] = {"python": python, "no_core": no_core, "wait": wall_ns - python - no_core}
+
+
+def main(spinners: int, seed: int) -> None:
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    others = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) for _ in range(spinners)]
+    rng, told = random.Random(seed), dict[str, dict[str, float]]()
+    threads = [
+        threading.Thread(target=work, args=(f"thread {number}", random.Random(rng.random()), told))
+        for number in range(rng.randint(1, 3))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for other in others:
+        other.kill()
+        other.wait()
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
