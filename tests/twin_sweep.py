@@ -436,7 +436,7 @@ class Twin:
                 scope = running[0][1].stage, running[0][1].operation  # rule 5
             row = self.row(stream, category, running, scope)
             self.breakdown[row] += ticks
-            if category is Category.PYTHON:
+            if category is Category.PYTHON or (row[5] == Category.PYTHON.label and not running):
                 self.unseen[(self.phase(), bool(self.operations(stream)), *scope)] += ticks
             # The label is not enough, as above: an operation may be called "(none)".
             is_launchs = bool(running) and category in BLOCKED and not self.coincident

@@ -11,8 +11,9 @@ from rlscope.analysis.rows import Row
 class LineRow(Row):
     """A line of Python that had time of a process, from stacks that were looked at a thousand times a second.
 
-    Of a process and operation the seconds, as recorded, sum to those of category python in the breakdown. A row with
-    function "" has what is left after the last stack that was seen there.
+    Of a process and operation the seconds, as recorded, sum to those of category python in the breakdown, and of
+    no_core in Python while no device works. A row with function "" has what is left after the last stack that was seen
+    there.
 
     Attributes:
         process: The process.

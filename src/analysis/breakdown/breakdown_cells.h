@@ -28,9 +28,9 @@ struct Row {
   uint64_t ticks[kCells] = {};
 };
 
-// Those in Python.
+// Those in Python, also without a core where no device works: what a device does alone may be of another operation.
 inline uint64_t python_ticks(const Row& row) {
-  return row.ticks[kPython] + row.ticks[kPython + kDeviceComputes] + row.ticks[kPython + kDeviceCommunicates];
+  return row.ticks[kPython] + row.ticks[kPython + kDeviceComputes] + row.ticks[kPython + kDeviceCommunicates] + row.ticks[kNoCore];
 }
 
 // Categories in which the CPU does nothing for the thread.
