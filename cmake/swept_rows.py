@@ -67,9 +67,7 @@ class Declarations:
     def _struct(self, module: str, name: str, fields: "list[ast.AnnAssign]") -> str:
         types = {ast.unparse(field.target): self._type(f"{module}.{name}", field.annotation) for field in fields}
         members = "\n".join(f"  {found} {field}{{}};" for field, found in types.items())
-        return STRUCT.format(
-            module=module, name=name, members=members, names=" ".join(types), fields=", ".join(types)
-        )
+        return STRUCT.format(module=module, name=name, members=members, names=" ".join(types), fields=", ".join(types))
 
     def _type(self, where: str, annotation: ast.expr) -> str:
         match annotation:
