@@ -385,3 +385,7 @@ class TraceWriter:
         if manifest is not None:
             write_manifest(self.directory, manifest)
         return self.directory
+
+    def write_complete(self) -> Path:
+        """Write the trace of a run that ended well; the first process is its command's. Return the directory."""
+        return self.write({"main_pid": self.processes[0].header.pid, "exit_status": 0, "complete": True})

@@ -26,7 +26,6 @@ from rlscope.report.sentences import correction_lines
 from rlscope.report.workloads import published_view, workloads
 from rlscope.trace.reader import open_trace
 
-MANIFEST = {"main_pid": 1, "exit_status": 0, "complete": True}
 S = 1_000_000_000
 SLEEP = "time.sleep"
 FULL_QUEUE = "_multiprocessing.SemLock.acquire"
@@ -59,7 +58,7 @@ def analyzed(directory: Path, **processes: Sequence[Piece]) -> Analysis:
         process = writer.process(pid=pid)
         process.properties({"process_name": name})
         process.stop(write_pieces(process.thread(), pieces))
-    return analyze(open_trace(writer.write(MANIFEST)))
+    return analyze(open_trace(writer.write_complete()))
 
 
 def advised(directory: Path, **processes: Sequence[Piece]) -> Advice:
@@ -188,7 +187,7 @@ def two_threads(directory: Path, main: Sequence[Piece], beside: Sequence[Piece])
     end = write_pieces(process.thread(), main)
     write_pieces(process.thread(), beside)
     process.stop(end)
-    return analyze(open_trace(writer.write(MANIFEST))).advice
+    return analyze(open_trace(writer.write_complete())).advice
 
 
 def test_no_factor_where_threads_work_beside_each_other(tmp_path: Path) -> None:
@@ -263,7 +262,7 @@ def test_phases_alone_do_not_say_where_the_loop_is(tmp_path: Path) -> None:
         thread.begin_phase(start * S, "collect")
         thread.end((start + 4) * S)
     process.stop(10 * S)
-    advice = analyze(open_trace(writer.write(MANIFEST))).advice
+    advice = analyze(open_trace(writer.write_complete())).advice
     assert advice is not None and advice.total_s == pytest.approx(8)
     assert "Left out of main: 2 s in no phase." in advice.text
 

@@ -17,7 +17,6 @@ from rlscope.analysis.document import document_of
 from rlscope.model import Category
 from rlscope.trace.reader import open_trace
 
-MANIFEST: dict[str, Any] = {"main_pid": 1, "exit_status": 0, "complete": True}
 READ, WRITE = "posix.read", "posix.write"
 RECV, SEND = "_socket.socket.recv", "_socket.socket.sendall"
 COLUMNS = ["process", "phase", "on", "stream", "count", "wait_s"]
@@ -39,7 +38,7 @@ def process_of(
 
 
 def written(writer: TraceWriter) -> Analysis:
-    return analyze(open_trace(writer.write(MANIFEST)))
+    return analyze(open_trace(writer.write_complete()))
 
 
 def rows(table: pd.DataFrame) -> list[list[Any]]:

@@ -26,7 +26,6 @@ from rlscope.trace.format import EndReason
 from rlscope.trace.reader import open_trace
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
 
-MANIFEST: dict[str, Any] = {"main_pid": 1, "exit_status": 0, "complete": True}
 S = 1_000_000_000
 MINUTE = 60 * S
 
@@ -40,7 +39,7 @@ def named(
 
 
 def written(writer: TraceWriter) -> Analysis:
-    return analyze(open_trace(writer.write(MANIFEST)))
+    return analyze(open_trace(writer.write_complete()))
 
 
 def rows(table: pd.DataFrame) -> list[list[Any]]:
@@ -213,7 +212,7 @@ def test_device_timeline_is_a_union_over_processes(tmp_path: Path) -> None:
         process.properties({"devices": {"0": {"uuid": "GPU-a"}}})
         process.queue(0).record(DeviceWork.KERNEL, start, end, "gemm")
         process.stop(20_000)
-    directory = writer.write(MANIFEST)
+    directory = writer.write_complete()
     (directory / UTILIZATION_NAME).write_text(f"{HEADER}\n1000,GPU-a,0,\n1250,GPU-a,1.0,\n1300,GPU-a,0.5,\n")
     analysis = analyze(open_trace(directory))
     timeline = analysis.device_timeline.table

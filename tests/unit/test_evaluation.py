@@ -19,7 +19,6 @@ from rlscope.report.report_page import write_report
 from rlscope.report.workloads import complete_view, published_view, transitions_view, workloads
 from rlscope.trace.reader import open_trace
 
-MANIFEST = {"main_pid": 1, "exit_status": 0, "complete": True}
 S = 1_000_000_000
 SAID = "8 s, left out of advice, figures, transitions and the time for all timesteps"
 
@@ -74,7 +73,7 @@ def trace(tmp_path: Path) -> Path:
     main = Seconds(process.thread())
     write_training(main)
     process.stop(main.now * S)
-    return writer.write(MANIFEST)
+    return writer.write_complete()
 
 
 @pytest.fixture
@@ -155,7 +154,7 @@ def test_who_only_evaluates_is_shown_whole(tmp_path: Path) -> None:
         main.now += 3
         evaluate(main)
     process.stop((main.now + 2) * S)
-    analysis = analyze(open_trace(writer.write(MANIFEST)))
+    analysis = analyze(open_trace(writer.write_complete()))
     assert analysis.evaluation_s == {}
     rows = analysis.transitions.table.set_index(["operation", "to"])["count"]
     assert rows.to_dict() == {("inference", "backend"): 6, ("(none)", "wait"): 2}
@@ -180,7 +179,7 @@ def test_evaluation_after_the_loop_of_a_script_does_not_stretch_it(tmp_path: Pat
     main.now += 5
     evaluate(main)
     process.stop(main.now * S)
-    advice = analyze(open_trace(writer.write(MANIFEST))).advice
+    advice = analyze(open_trace(writer.write_complete())).advice
     assert advice is not None
     assert advice.total_s == pytest.approx(11)
     assert advice.text.endswith("Left out of main: 6 s after it, as ending, and 4 s of evaluation.")
@@ -197,7 +196,7 @@ def test_processes_are_told_apart_and_those_that_only_evaluate_are_not_left_out(
         else:
             evaluate(main)
         process.stop(main.now * S)
-    trace = writer.write(MANIFEST)
+    trace = writer.write_complete()
     assert analyze(open_trace(trace)).evaluation_s == {"learner": pytest.approx(8)}
     output = CliRunner().invoke(analyze_verb, [str(trace)]).output
     assert f"- evaluation in learner: {SAID}" in " ".join(output.split())
@@ -225,7 +224,7 @@ def test_waits_for_the_workers_of_an_evaluation_are_not_followed(tmp_path: Path)
     other.thread.begin_boundary(other.now * S, Category.WAIT, "posix.write pipe:[1]")
     other.thread.end(other.now * S + 1)
     worker.stop(main.now * S)
-    analysis = analyze(open_trace(writer.write(MANIFEST)))
+    analysis = analyze(open_trace(writer.write_complete()))
     assert ["learner", "evaluation", "worker"] in analysis.dependencies.table[
         ["process", "phase", "on"]
     ].values.tolist()

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -18,7 +17,6 @@ from rlscope.report.analysis_tables import EDGES_SHOWN
 from rlscope.report.process_tables import phases_shown, process_tree, waited_for
 from rlscope.trace.reader import open_trace
 
-MANIFEST: dict[str, Any] = {"main_pid": 1, "exit_status": 0, "complete": True}
 S = 1_000_000_000
 SECTIONS = ("Processes", "Phases", "straggler", "Who waited for whom", "upper bounds")
 
@@ -53,7 +51,7 @@ def self_play(directory: Path, workers: int) -> Path:
         thread.end((number + 1) * S + (number == workers - 1) * S // 2)
         worker.queue(0).record(DeviceWork.KERNEL, S // 2, S, "gemm")
         worker.stop((number + 2) * S)
-    return writer.write(MANIFEST)
+    return writer.write_complete()
 
 
 def shown_by_analyze(*arguments: object) -> str:
@@ -118,7 +116,7 @@ def test_one_process_without_a_phase_is_shown_in_short(tmp_path: Path) -> None:
     process = writer.process(pid=1)
     process.queue(0).record(DeviceWork.KERNEL, 10, 20, "gemm")
     process.stop(50)
-    output = shown_by_analyze(writer.write(MANIFEST))
+    output = shown_by_analyze(writer.write_complete())
     assert not any(section in output for section in SECTIONS)
 
 

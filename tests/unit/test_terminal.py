@@ -64,7 +64,7 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     thread.begin_boundary(49 * S, Category.WAIT, "posix.write pipe:[1]")
     thread.end(50 * S)
     worker.stop(50 * S)
-    return writer.write({"main_pid": 1, "exit_status": 0, "complete": True})
+    return writer.write_complete()
 
 
 def golden(name: str) -> str:

@@ -143,7 +143,7 @@ def test_gpus_of_the_window(tmp_path: Path) -> None:
             queue.record(DeviceWork.KERNEL, second * S, second * S + S // 2, "gemm")
             queue.new_chunk()
         process.stop(60 * S)
-    directory = writer.write({"main_pid": 1, "exit_status": 0, "complete": True})
+    directory = writer.write_complete()
     lines = [f"{second * S},GPU-a,{0.25 if second <= 55 else 0.75}," for second in range(1, 61)]
     (directory / UTILIZATION_NAME).write_text("\n".join([HEADER, *lines]) + "\n")
     before = bytes_read()

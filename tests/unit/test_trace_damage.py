@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from calls import chunks_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recording import record
@@ -54,13 +55,9 @@ def sample_bytes(is_killed: bool = False) -> bytes:
 
 
 def chunk_offset(data: bytes, kind: fmt.ChunkKind, stream: int, sequence: int) -> int:
-    offset = fmt.FILE_HEADER_BYTES
-    while offset < len(data):
-        fields = fmt.CHUNK_HEADER.unpack_from(data, offset)
-        if (fields[1], fields[7], fields[8]) == (kind, stream, sequence):
-            return offset
-        offset += fields[3]
-    raise AssertionError("no such chunk")
+    place = (kind, stream, sequence)
+    (offset,) = (at for at, head in chunks_in(data) if (head.kind, head.stream, head.sequence) == place)
+    return offset
 
 
 def sweep_bytes(data: bytes, directory: Path, recover: bool = False, decodes_ahead: bool = False) -> Swept:
@@ -290,13 +287,8 @@ def is_complete_and_silent(data: bytes, directory: Path) -> bool:
 
 def blocks_in_free_space(data: bytes) -> set[int]:
     """Those that begin behind the header of a free chunk: what was there before a chunk was moved is nobody's."""
-    free, at = set(), fmt.FILE_HEADER_BYTES
-    while at < len(data):
-        _, kind, _, size, *_ = fmt.CHUNK_HEADER.unpack_from(data, at)
-        if kind == fmt.ChunkKind.FREE:
-            free |= {block for block in range(0, at + size, BLOCK) if block >= at + fmt.CHUNK_HEADER.size}
-        at += size
-    return free
+    free = [(at, header.chunk_bytes) for at, header in chunks_in(data) if header.kind == fmt.ChunkKind.FREE]
+    return {block for at, size in free for block in range(0, at + size, BLOCK) if block >= at + fmt.CHUNK_HEADER.size}
 
 
 @pytest.mark.parametrize("is_recorded", [False, True], ids=["written", "recorded"])

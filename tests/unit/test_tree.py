@@ -22,7 +22,7 @@ def names(analysis: Analysis, is_whole: bool = False) -> list[str]:
 
 
 def analyzed(writer: TraceWriter) -> Analysis:
-    return analyze(open_trace(writer.write({"main_pid": 1, "exit_status": 0, "complete": True})))
+    return analyze(open_trace(writer.write_complete()))
 
 
 @pytest.mark.parametrize("file", sorted(GOLDEN.glob("*.trace.txt")), ids=lambda file: file.name.partition(".")[0])
