@@ -57,8 +57,7 @@ def traced(
             for each in opened:
                 thread.begin_operation(now, each)
             if piece.category is not Category.PYTHON:
-                thread.begin_boundary(now, piece.category, piece.name)
-                thread.end(end)
+                thread.boundary(now, end, piece.category, piece.name)
             for _ in opened:
                 thread.end(end)
             kernels = 1 if piece.on_device else piece.kernels

@@ -63,8 +63,7 @@ def sample() -> ProcessWriter:
             thread.new_chunk()
         start = 10 * chunk * MS
         thread.begin_operation(start, f"step {chunk}")
-        thread.begin_boundary(start + MS, Category.BACKEND, "linear")
-        thread.end(start + 9 * MS)
+        thread.boundary(start + MS, start + 9 * MS, Category.BACKEND, "linear")
         thread.end(start + 9 * MS)
     thread.end(10 * CHUNKS * MS)
     process.stop(10 * CHUNKS * MS)

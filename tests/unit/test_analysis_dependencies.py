@@ -27,12 +27,10 @@ def process_of(
     writer: TraceWriter, name: str, waits: list[Wait], pid: int | None = None, boot_id: bytes = bytes(16)
 ) -> ProcessWriter:
     """A process of 10 us that waits so."""
-    process = writer.process(pid=pid or len(writer.processes) + 1, boot_id=boot_id)
-    process.properties({"process_name": name})
+    process = writer.process(pid=pid or len(writer.processes) + 1, boot_id=boot_id, name=name)
     thread = process.thread()
     for boundary, start, end in waits:
-        thread.begin_boundary(start, Category.WAIT, boundary)
-        thread.end(end)
+        thread.boundary(start, end, Category.WAIT, boundary)
     process.stop(10_000)
     return process
 
@@ -110,8 +108,7 @@ def test_several_receivers_share_a_wait_for_room_by_how_often_they_received(tmp_
 
 def test_waits_belong_to_the_phase_they_were_in(tmp_path: Path) -> None:
     writer = TraceWriter(tmp_path)
-    main = writer.process(pid=1, boot_id=bytes(16))
-    main.properties({"process_name": "main"})
+    main = writer.process(pid=1, boot_id=bytes(16), name="main")
     thread = main.thread()
     for phase, start in (("self_play", 100), ("training", 1000)):
         thread.begin_phase(start, phase)

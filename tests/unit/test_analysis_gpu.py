@@ -47,11 +47,9 @@ def shared(tmp_path: Path) -> Path:
     main = trainer.thread()
     main.begin_operation(5_000, "inference")
     main.begin_operation(5_050, "act")
-    main.begin_boundary(5_100, Category.CUDA, "cudaLaunchKernel")
-    main.end(5_150)
+    main.boundary(5_100, 5_150, Category.CUDA, "cudaLaunchKernel")
     main.end(5_200)
-    main.begin_boundary(5_300, Category.CUDA_WAIT, "cudaStreamSynchronize")
-    main.end(5_500)
+    main.boundary(5_300, 5_500, Category.CUDA_WAIT, "cudaStreamSynchronize")
     main.end(5_900)
     act = trainer.launch_site("act", "inference", stream=0)
     for number, start in ((0, 5_150), (1, 5_100)):

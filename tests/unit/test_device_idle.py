@@ -227,8 +227,7 @@ def write_two(directory: Path, scripts: list[str], is_linked: bool = True) -> Pa
         process.properties({"process_name": name, "devices": {"0": {"uuid": "GPU-a", "name": "NVIDIA H200"}}})
         if is_linked and number:
             thread = process.thread(stream=3, start_ticks=1)
-            thread.begin_boundary(1, Category.WAIT, "posix.write pipe:[1]")
-            thread.end(1)
+            thread.boundary(1, 1, Category.WAIT, "posix.write pipe:[1]")
         _add(script, process)
     return writer.write_complete()
 

@@ -281,9 +281,10 @@ def test_only_the_stage_of_a_default_is_left_out_inside_of_another(
 
 def test_a_method_can_be_a_phase(hooks: Hooks, in_process: Callable[[], Path]) -> None:
     hooks.apply(MethodHook("hooked", "Base", "step", (), phase="evaluation"), MODULE)
-    Base().step()
+    assert Derived().step() == "derived of base"
     swept = vars(_analysis.sweep(str(in_process())))
     assert (swept["events"]["phase"], swept["events"]["operation"]) == (1, 0)
+    assert "evaluation" in {row[0] for row in swept["breakdown"]}
 
 
 class Mixin:
@@ -304,13 +305,6 @@ def test_native_methods_that_subclasses_of_a_python_class_have_are_crossings(in_
     swept = vars(_analysis.sweep(str(in_process())))
     declarations.hooks.restore()
     assert swept["crossings"] == {"collections.deque.popleft": 1}
-
-
-def test_a_method_may_be_a_phase(hooks: Hooks, in_process: Callable[[], Path]) -> None:
-    hooks.apply(MethodHook("hooked", "Base", "step", (), phase="evaluation"), MODULE)
-    assert Derived().step() == "derived of base"
-    swept = vars(_analysis.sweep(str(in_process())))
-    assert "evaluation" in {row[0] for row in swept["breakdown"]}
 
 
 def test_coroutine_functions_are_wrapped_where_that_is_said(hooks: Hooks, in_process: Callable[[], Path]) -> None:
