@@ -167,6 +167,14 @@ def test_an_init_subclass_of_the_library_still_runs(hooks: Hooks) -> None:
 
 
 @pytest.fixture
+def imports() -> Iterator[ImportHooks]:
+    imports = ImportHooks()
+    imports.install()
+    yield imports
+    imports.remove()
+
+
+@pytest.fixture
 def module_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     (tmp_path / "imported_late.py").write_text("value = 1\nloader = __loader__\n")
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -174,10 +182,8 @@ def module_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     sys.modules.pop("imported_late", None)
 
 
-def test_a_callback_runs_after_the_import(module_on_path: str) -> None:
+def test_a_callback_runs_after_the_import(imports: ImportHooks, module_on_path: str) -> None:
     seen: list[types.ModuleType] = []
-    imports = ImportHooks()
-    imports.install()
     imports.after_import(module_on_path, seen.append)
     imports.after_import(module_on_path, seen.append)
     assert not seen
@@ -193,44 +199,32 @@ def test_a_callback_runs_after_the_import(module_on_path: str) -> None:
     assert imports not in sys.meta_path
 
 
-def test_a_module_that_cannot_be_found_fails_as_usual() -> None:
-    imports = ImportHooks()
-    imports.install()
+def test_a_module_that_cannot_be_found_fails_as_usual(imports: ImportHooks) -> None:
     imports.after_import("no_such_module_anywhere", print)
     with pytest.raises(ModuleNotFoundError, match="no_such_module_anywhere"):
         importlib.import_module("no_such_module_anywhere")
-    imports.remove()
 
 
 def test_a_callback_that_fails_does_not_break_the_import(
-    module_on_path: str, capsys: pytest.CaptureFixture[str]
+    imports: ImportHooks, module_on_path: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    imports = ImportHooks()
-    imports.install()
     imports.after_import(module_on_path, lambda module: module.renamed)
     assert importlib.import_module(module_on_path).value == 1
-    imports.remove()
     assert "imported_late (no version) is recorded in part only: AttributeError" in capsys.readouterr().err
 
 
-def test_looking_for_a_module_does_not_use_up_its_callbacks(module_on_path: str) -> None:
+def test_looking_for_a_module_does_not_use_up_its_callbacks(imports: ImportHooks, module_on_path: str) -> None:
     seen: list[types.ModuleType] = []
-    imports = ImportHooks()
-    imports.install()
     imports.after_import(module_on_path, seen.append)
     assert importlib.util.find_spec(module_on_path) is not None
     module = importlib.import_module(module_on_path)
-    imports.remove()
     assert seen == [module]
 
 
-def test_a_callback_can_wait_for_the_module_that_it_is_called_for(module_on_path: str) -> None:
+def test_a_callback_can_wait_for_the_module_that_it_is_called_for(imports: ImportHooks, module_on_path: str) -> None:
     seen: list[types.ModuleType] = []
-    imports = ImportHooks()
-    imports.install()
     imports.after_import(module_on_path, lambda module: imports.after_import(module_on_path, seen.append))
     module = importlib.import_module(module_on_path)
-    imports.remove()
     assert seen == [module]
 
 
