@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.trace_chunk import Chunk
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
-from rlscope import _analysis
 from rlscope.model import TRAINING_LOOP, Category, DeviceWork, NameKind
 from rlscope.trace import format as fmt
 from rlscope.trace.files import PROCESS_FILE_SUFFIX
@@ -84,19 +84,10 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class _Chunk:
-    """A chunk of the tile; times and sequence are those of the first tile."""
-
-    stream: int
-    sequence: int
-    base_ticks: int
-    frames: tuple[int, ...]
-    payload: bytes
-
-
-@dataclass(frozen=True)
 class _Tile:
-    chunks: list[_Chunk]
+    """The chunks of one stretch; times and sequences are those of the first tile."""
+
+    chunks: list[Chunk]
     ticks: int
     events: int
     crossings: Counter[str]
@@ -208,7 +199,7 @@ def _make_tile(
     ticks += 1  # no record of the next tile at the tick of one in this
     crossings: Counter[str] = Counter()
     boundary_ticks: Counter[str] = Counter()
-    chunks: list[_Chunk] = []
+    chunks: list[Chunk] = []
     for stream in range(shape.threads):
         of_calls = np.array(categories)[called[names[stream]]]
         durations = deltas[stream][:, 2:-1:2]
@@ -254,7 +245,7 @@ def _take_turns(deltas: list[Any], turn: int) -> int:
     return int(ends[-1, -1])
 
 
-def _encode(stream: int, deltas: Any, ids: Any, outer: tuple[int, ...]) -> Iterator[_Chunk]:
+def _encode(stream: int, deltas: Any, ids: Any, outer: tuple[int, ...]) -> Iterator[Chunk]:
     kinds = np.where(ids > 0, int(fmt.RecordKind.BEGIN), int(fmt.RecordKind.END))
     tails, tail_bytes = _varints(np.maximum(ids, 1))
     tail_bytes[ids == 0] = 0
@@ -275,7 +266,7 @@ def _encode(stream: int, deltas: Any, ids: Any, outer: tuple[int, ...]) -> Itera
         words = (heads | tails[part] << (8 * head_bytes).astype(np.uint64)).astype("<u8")
         payload = words.view(np.uint8).reshape(-1, 8)[np.arange(8) < sizes[:, None]].tobytes()
         base = int(times[first - 1]) if first else 0
-        yield _Chunk(stream, sequence, base, outer + _open_frames(ids, first), payload)
+        yield _chunk(stream, sequence, base, outer + _open_frames(ids, first), payload)
         first, sequence = last, sequence + 1
 
 
@@ -312,29 +303,18 @@ def _event_chunks(tile: _Tile, repeats: int, main_operation: int, wall_ticks: in
     """Yield the chunks as they lie in the file. The main thread has one more at either end, for the training loop."""
     per_stream = Counter(chunk.stream for chunk in tile.chunks)
     begin = fmt.encode_varint(1 << 2 | fmt.RecordKind.BEGIN) + fmt.encode_varint(main_operation)
-    yield from _chunk_bytes(_Chunk(0, 0, 0, (), begin), 0, 0)
+    yield _chunk(0, 0, 0, (), begin).to_bytes()
     for repeat in range(repeats):
         for chunk in tile.chunks:
-            sequence = repeat * per_stream[chunk.stream] + (1 if chunk.stream == 0 else 0)
-            yield from _chunk_bytes(chunk, sequence, 1 + repeat * tile.ticks)
+            sequence = chunk.sequence + repeat * per_stream[chunk.stream] + (1 if chunk.stream == 0 else 0)
+            base_ticks = chunk.base_ticks + 1 + repeat * tile.ticks
+            yield replace(chunk, sequence=sequence, base_ticks=base_ticks).to_bytes()
     end = fmt.encode_varint(1 << 2 | fmt.RecordKind.END)
-    closing = _Chunk(0, 1 + repeats * per_stream[0], wall_ticks - 1, (main_operation,), end)
-    yield from _chunk_bytes(closing, 0, 0)
+    yield _chunk(0, 1 + repeats * per_stream[0], wall_ticks - 1, (main_operation,), end).to_bytes()
 
 
-def _chunk_bytes(chunk: _Chunk, sequence: int, ticks: int) -> Iterator[bytes]:
-    frames = b"".join(frame.to_bytes(4, "little") for frame in chunk.frames)
-    frames += bytes(-len(frames) % 8)
-    offset = fmt.CHUNK_HEADER.size + len(frames)
-    padding = -(offset + len(chunk.payload)) % fmt.CHUNK_ALIGNMENT
-    header = fmt.ChunkHeader(
-        kind=fmt.ChunkKind.EVENTS, flags=fmt.CHUNK_CLOSED, chunk_bytes=offset + len(chunk.payload) + padding,
-        payload_offset=offset, payload_bytes=len(chunk.payload), crc32c=0, stream=chunk.stream,
-        sequence=chunk.sequence + sequence, base_ticks=chunk.base_ticks + ticks, switch_ticks=0,
-        depth=len(chunk.frames), thread_id=chunk.stream + 1,
+def _chunk(stream: int, sequence: int, base_ticks: int, frames: tuple[int, ...], payload: bytes) -> Chunk:
+    return Chunk(
+        fmt.ChunkKind.EVENTS, stream, sequence, base_ticks, thread_id=stream + 1, open_frames=frames,
+        payload=bytearray(payload), is_closed=True,
     )  # fmt: skip
-    crc = _analysis.crc32c(chunk.payload, _analysis.crc32c(fmt.pack(header) + frames))
-    yield fmt.pack(replace(header, crc32c=crc))
-    yield frames
-    yield chunk.payload
-    yield bytes(padding)

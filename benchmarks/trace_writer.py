@@ -52,6 +52,21 @@ class ThreadWriter:
         self._append(ticks, fmt.RecordKind.END)
         self._frames.pop()
 
+    def operation(self, start: int, end: int, name: str) -> None:
+        """Enter an operation and leave it."""
+        self.begin_operation(start, name)
+        self.end(end)
+
+    def phase(self, start: int, end: int, name: str) -> None:
+        """Enter a phase of the process and leave it."""
+        self.begin_phase(start, name)
+        self.end(end)
+
+    def boundary(self, start: int, end: int, category: Category, name: str) -> None:
+        """Enter a call of `category` and leave it."""
+        self.begin_boundary(start, category, name)
+        self.end(end)
+
     def progress(self, ticks: int, timesteps: int, total_timesteps: int = 0, is_baseline: bool = False) -> None:
         """Report progress; a baseline says where counting starts."""
         self._append(
@@ -363,15 +378,17 @@ class TraceWriter:
         self.processes: list[ProcessWriter] = []
 
     def process(
-        self, pid: int = 1, parent_pid: int = 0, start_ticks: int = 0, boot_id: bytes = DEFAULT_BOOT_ID
+        self, pid: int = 1, parent_pid: int = 0, start_ticks: int = 0, boot_id: bytes = DEFAULT_BOOT_ID, name: str = ""
     ) -> ProcessWriter:
-        """Return a process that starts recording at `start_ticks`."""
+        """Return a process, of that name if it has one, that starts recording at `start_ticks`."""
         pair = fmt.ClockPair(start_ticks, start_ticks, start_ticks + 1_000_000_000)
         header = fmt.FileHeader(
             clock=fmt.ClockKind.MONOTONIC, tick_shift=0, pid=pid, parent_pid=parent_pid, start_ticks=start_ticks,
             boot_id=boot_id, first_pair=pair, last_pair=pair,
         )  # fmt: skip
         self.processes.append(ProcessWriter(header, self.entries_per_chunk))
+        if name:
+            self.processes[-1].properties({"process_name": name})
         return self.processes[-1]
 
     def write(self, manifest: dict[str, Any] | None = None) -> Path:
@@ -386,3 +403,7 @@ class TraceWriter:
         if manifest is not None:
             write_manifest(self.directory, manifest)
         return self.directory
+
+    def write_complete(self) -> Path:
+        """Write the trace of a run that ended well; the first process is its command's. Return the directory."""
+        return self.write({"main_pid": self.processes[0].header.pid, "exit_status": 0, "complete": True})

@@ -11,11 +11,13 @@ from rlscope.trace.format import (
     EXPECTED_NAMES,
     FILE_HEADER_BYTES,
     NAME_ENTRY,
+    ChunkHeader,
     ChunkKind,
     EntryType,
     OtherTag,
     RecordKind,
     decode_varint,
+    from_numbers,
 )
 
 WORD = 4
@@ -66,14 +68,20 @@ def absent_gaps(path: Path) -> list[AbsentGap]:
     ]
 
 
-def _chunks(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+def chunks_in(data: bytes) -> Iterator[tuple[int, ChunkHeader]]:
+    """Where each chunk of a process file begins, and its header."""
     at = FILE_HEADER_BYTES
     while at < len(data):
-        magic, kind, _, size, payload_at, _, _, stream, *_ = CHUNK_HEADER.unpack_from(data, at)
-        if magic != CHUNK_MAGIC:
+        header = from_numbers(ChunkHeader, iter(CHUNK_HEADER.unpack_from(data, at)))
+        if header.magic != CHUNK_MAGIC:
             return
-        yield kind, stream, data[at + payload_at : at + size]
-        at += size
+        yield at, header
+        at += header.chunk_bytes
+
+
+def _chunks(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    for at, header in chunks_in(data):
+        yield header.kind, header.stream, data[at + header.payload_offset : at + header.chunk_bytes]
 
 
 def _names(payload: bytes) -> Iterator[tuple[int, str]]:

@@ -137,3 +137,20 @@ def output_error(policy: Policy, inputs: Array, operands: Sequence[float], tanh:
 def probability(score: Array) -> Array:
     """Of action 1."""
     return 1 / (1 + np.exp(-score))
+
+
+def simulated(environments: int, steps: int, seed: int, parts: int = 1) -> tuple[Array, NDArray[np.int64]]:
+    """States after so many steps of `simulate` from the begin, and how long their episodes have lasted."""
+    states, lasted = starts(drawn(environments, 0, FIRST, seed)), np.zeros(environments, int)
+    for step in range(steps):
+        states = moved(states, random_actions(environments, step, seed), parts)
+        lasted += 1
+        has_ended = np.logical_or(*ended(states, lasted))
+        states[has_ended] = starts(drawn(environments, step // WINDOW, WINDOWS, seed))[has_ended]
+        lasted[has_ended] = 0
+    return states, lasted
+
+
+def always(policy: Policy, action: int) -> Policy:
+    """The policy with a last bias that leaves no other action."""
+    return Policy(policy.weights, (*policy.biases[:-1], np.array([0, 100 if action else -100], np.float32)))

@@ -206,8 +206,7 @@ def with_properties(text: bytes) -> bytes:
     process._catalog.payload[:] = (size << 8 | 2).to_bytes(4, "little") + len(text).to_bytes(4, "little") + text
     process._catalog.payload += bytes(size - len(process._catalog.payload))
     thread = process.thread()
-    thread.begin_operation(0, "inference")
-    thread.end(5)
+    thread.operation(0, 5, "inference")
     process.stop(10)
     return process.to_bytes()
 

@@ -34,8 +34,7 @@ def write_twin(directory: Path, names: Mapping[str, int], inside: int = 100, out
     process = writer.process()
     thread = process.thread()
     ticks = 0
-    thread.begin_phase(ticks, SETTLING)
-    thread.end(ticks)
+    thread.phase(ticks, ticks, SETTLING)
     thread.begin_phase(ticks, MEASURED)
     for name, count in names.items():
         for _ in range(count):

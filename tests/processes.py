@@ -1,4 +1,7 @@
-"""What tests ask of processes that they did not start themselves."""
+"""What tests ask of processes, and wait for."""
+
+import time
+from collections.abc import Callable
 
 import psutil
 
@@ -9,3 +12,11 @@ def is_alive(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def until(is_so: Callable[[], object], seconds: float = 100) -> None:
+    """Wait for a condition."""
+    end_s = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end_s, "what a test waits for did not come"
+        time.sleep(0.02)

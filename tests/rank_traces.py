@@ -23,8 +23,7 @@ def call(
     thread: ThreadWriter, sequence: int, called: int, waited: int, ended: int, name: str = f"{REDUCE} group:0"
 ) -> None:
     """A call that its thread waits for; times in milliseconds."""
-    thread.begin_boundary(waited * MS, Category.WAIT, name)
-    thread.end(ended * MS)
+    thread.boundary(waited * MS, ended * MS, Category.WAIT, name)
     thread.collective(ended * MS, name, sequence, called * MS, waited * MS, size=8)
 
 
@@ -75,11 +74,9 @@ def on_devices(directory: Path, ranks: list[DeviceStep], steps: int = 40, step_m
             begin = step * step_ms
             thread.begin_operation(begin * MS, "training_loop")
             called = begin + 1
-            thread.begin_boundary(called * MS, Category.WAIT, f"{REDUCE} group:0")
-            thread.end(called * MS + 1000)
+            thread.boundary(called * MS, called * MS + 1000, Category.WAIT, f"{REDUCE} group:0")
             thread.collective(called * MS + 1000, f"{REDUCE} group:0", step, called * MS, called * MS, size=8)
-            thread.begin_boundary((called + 1) * MS, Category.CUDA_WAIT, "cudaStreamSynchronize")
-            thread.end((begin + step_ms - 1) * MS)
+            thread.boundary((called + 1) * MS, (begin + step_ms - 1) * MS, Category.CUDA_WAIT, "cudaStreamSynchronize")
             for queue, name, (start, end) in (
                 (computing, "gemm", device.computes),
                 (reducing, ALL_REDUCE, device.reduces),

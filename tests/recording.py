@@ -50,6 +50,11 @@ class Recording:
         assert_sums_to_wall(result)
         return result
 
+    @cached_property
+    def printed(self) -> Any:
+        """What the program said of itself: the last line that it printed, which is JSON."""
+        return json.loads(self.stdout.splitlines()[-1])
+
     @property
     def files(self) -> list[Path]:
         return sorted(self.trace.glob("*.rlscope"))

@@ -5,8 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,14 +108,6 @@ def running(
 def output_of(process: "subprocess.Popen[str]") -> IO[str]:
     assert process.stdout is not None
     return process.stdout
-
-
-def until(is_so: Callable[[], object], seconds: float = 60) -> None:
-    """Wait for a condition."""
-    end_s = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < end_s, "what a test waits for did not come"
-        time.sleep(0.02)
 
 
 def asking(job: Job, *words: object) -> "subprocess.Popen[str]":

@@ -4,9 +4,7 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -97,10 +95,3 @@ class Matrix:
 
     def all_runs(self, *names: str) -> set[str]:
         return {f"{name}/{repetition}" for name in names for repetition in range(self.repetitions)}
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)

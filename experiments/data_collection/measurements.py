@@ -8,10 +8,11 @@ from typing import Any
 
 import pandas as pd
 
+from experiments.data_collection.layers import CROSSING_COLUMNS, LAYER_COLUMNS
 from experiments.data_collection.robots import limits as robot_limits
 from experiments.data_collection.throughput import Throughputs, read_rows, throughputs_of, write_rows
 from experiments.verdicts import other_machines
-from experiments.verdicts.other_machines import Measured
+from experiments.verdicts.other_machines import Measured, exactly
 from rlscope.plots.tables import write_csv
 
 ROWS, LAYERS, CROSSINGS, LIMITS = FILES = ("rows.jsonl", "layers.csv", "crossings.csv", robot_limits.FILE)
@@ -54,9 +55,14 @@ def load(directory: Path) -> Measurements:
         UsageError: It is damaged.
     """
 
+    columns = (LAYER_COLUMNS, CROSSING_COLUMNS, robot_limits.COLUMNS)
+    check = exactly((), {Path(name).stem: found for name, found in zip(FILES[1:], columns, strict=True)})
+
     def make(paths: Sequence[Path], origin: dict[str, Any]) -> Measurements:
         rows, *tables = paths
-        layers, crossings, limits = [pd.read_csv(path) for path in tables]
+        layers, crossings, limits = found = [pd.read_csv(path) for path in tables]
+        for path, table in zip(tables, found, strict=True):
+            check(path.stem, list(table.columns))
         return Measurements(**origin, rows=read_rows(rows), layers=layers, crossings=crossings, robot_limits=limits)
 
     return other_machines.load(directory, FILES, make)

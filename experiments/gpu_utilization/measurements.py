@@ -1,6 +1,6 @@
 """This file makes a table of recorded kernels of known length, which machines without that device can read."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,20 +10,17 @@ import pandas as pd
 from experiments.harness.execute import LOG, Execution
 from experiments.harness.progress import StudyRun
 from experiments.harness.workload_output import figures_in
-from experiments.verdicts import other_machines
-from experiments.verdicts.other_machines import Measured
+from experiments.verdicts.other_machines import MeasuredTables, exactly, load_tables
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import analyze
 from rlscope.analysis.utilization import mean_utilization
 from rlscope.errors import IncompleteTraceError
-from rlscope.plots.tables import write_csv
 from rlscope.trace.reader import open_trace
 
 COLUMNS = [
     "repetition", "operation", "kernel_us", "gap_us", "launches", "seconds", "mean_kernel_us", "reported", "busy",
     "sm_efficiency", "achieved_occupancy",
 ]  # fmt: skip
-FILE = "points.csv"
 #: Of the device, each with the column of an analysis: of all its time, or of that in which kernels ran.
 COUNTERS = {"sm_efficiency": "while_open", "achieved_occupancy": "while_working"}
 #: Of each operation, what is over before its reported utilisation counts: drivers report the time that has just passed.
@@ -31,8 +28,8 @@ SETTLING = 0.5
 
 
 @dataclass(frozen=True)
-class Measurements(Measured):
-    """The points of a machine, and where they come from.
+class Tables:
+    """This is what is known of kernels of known length.
 
     Attributes:
         points: one row per `repetition` and `operation`: `kernel_us` and `gap_us` as asked for (`kernel_us` is NaN of
@@ -43,26 +40,18 @@ class Measurements(Measured):
 
     points: pd.DataFrame
 
-    def save(self, directory: Path) -> None:
-        """Write the files that `load` reads."""
-        super().save(directory)
-        write_csv(self.points, directory / FILE)
+
+class Measurements(MeasuredTables[Tables]):
+    """The points of a machine, and where they come from."""
 
 
 def load(directory: Path) -> Measurements:
-    """Return what `save` has written.
+    """Return what `Measurements.save` has written.
 
     Raises:
         UsageError: It is damaged.
     """
-
-    def make(paths: Sequence[Path], origin: dict[str, Any]) -> Measurements:
-        points = pd.read_csv(paths[0])
-        if list(points.columns) != COLUMNS:
-            raise ValueError(f"the columns of {FILE} are not {', '.join(COLUMNS)}")
-        return Measurements(**origin, points=points)
-
-    return other_machines.load(directory, [FILE], make)
+    return load_tables(directory, Measurements, Tables, exactly((), {"points": COLUMNS}))
 
 
 def points_of(executed: Iterable[tuple[StudyRun, Execution]]) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from experiments.command_line import Outcome, command_line
 from experiments.gpu_utilization.figures import reported_utilization_figure
-from experiments.gpu_utilization.measurements import Measurements, load, points_of
+from experiments.gpu_utilization.measurements import Measurements, Tables, load, points_of
 from experiments.gpu_utilization.metrics import metrics_of, percent_table
 from experiments.harness.case_study import CaseStudy
 from experiments.verdicts.other_machines import draw_and_judge, origin_here
@@ -36,7 +36,7 @@ def run(study: CaseStudy) -> Outcome:
     executed, failures = executed_of(study) if study.workloads else ([], [])
     missing = [*study.left_out, *failures]
     executions = [execution for _, execution in executed]
-    here = Measurements(**origin_here(study, executions), points=points_of(executed))
+    here = Measurements(**origin_here(study, executions), tables=Tables(points_of(executed)))
     page = StudyPage("Case study: GPU utilisation", study.output, METHOD, *missing)
     verdicts = draw_and_judge(study, page, here, load, draw, measured_metrics)
     return Outcome(verdicts, missing, executions, page.figures)
@@ -44,22 +44,22 @@ def run(study: CaseStudy) -> Outcome:
 
 def measured_metrics(results: Measurements) -> Mapping[str, Estimate]:
     """Return the metrics of claims.toml."""
-    return metrics_of(results.points)
+    return metrics_of(results.tables.points)
 
 
 def draw(study: CaseStudy, page: StudyPage, title: str, suffix: str, results: Measurements) -> None:
     """Draw a machine's figure and the numbers in it."""
     page.heading(title[0].upper() + title[1:])
-    if results.points.empty:
+    if results.tables.points.empty:
         page.paragraph("Nothing was measured here: that takes a GPU.")
         return
     page.paragraph(results.source)
-    table = percent_table(results.points)
+    table = percent_table(results.tables.points)
     study.save_figure(f"{FIGURE}{suffix}", reported_utilization_figure(table), table)
     page.show(ShownFigure(f"{FIGURE}{suffix}", CAPTION, (title,)))
     if table["sm_efficiency"].isna().all():
         page.paragraph("The device's counters were not sampled; `rlscope inspect` of the run's trace says why.")
-    page.table(results.points)
+    page.table(results.tables.points)
 
 
 if __name__ == "__main__":

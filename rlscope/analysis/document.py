@@ -32,8 +32,8 @@ def tables_of(analysis: Analysis) -> dict[str, object]:
 
 def _records(table: Table[Any, Any], rows: Any) -> list[dict[str, object]]:
     records: list[dict[str, object]] = rows.records()
-    for row in records if table.left_out else ():
-        for column in table.left_out:
+    for column in table.left_out:
+        for row in records:
             del row[column]
     return records
 

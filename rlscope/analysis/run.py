@@ -1,7 +1,7 @@
 """The facts that several tables of a trace are computed from, each found once."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -91,7 +91,7 @@ class Run:
     @cached_property
     def reported_shares(self) -> dict[str, float]:
         """Return the mean utilization of each device that the machine reported over the run, by UUID."""
-        return self.utilization.mean(*self._span_ns) if self.devices else {}
+        return self.utilization.mean(*self._span_ns)
 
     @property
     def _span_ns(self) -> tuple[int, int]:
@@ -119,7 +119,7 @@ class Run:
             for process, own in zip(self.swept.processes, removed, strict=True)
         ]
 
-    def dependencies(self, waits: Iterable[WaitRow]) -> Rows[DependencyRow]:
+    def dependencies(self, waits: Sequence[WaitRow]) -> Rows[DependencyRow]:
         """Return who waited for whom: by pipes and sockets, and by communicators, whose members say when they called.
 
         Args:
@@ -128,7 +128,6 @@ class Run:
         boots = {process.name: process.file.header.boot_id for process in self.swept.processes}
         if not self.has("communicates"):
             return Rows(DependencyRow, dependency_rows(waits, boots))
-        waits = list(waits)
         by_channel = dependency_rows((row for row in waits if not is_communication(row)), boots)
         by_communicator = rank_dependencies((row for row in waits if is_communication(row)), self.communicator_calls)
         return Rows(DependencyRow, [*by_channel, *by_communicator])

@@ -472,8 +472,8 @@ class RunTables:
         lambda run, found: line_rows(run.swept),
         needs="lines",
         per="process, stage, operation, function, file, line",
-        values="stacks: how many were seen there; seconds of the process in Python, also without a core, as recorded. Of runs that were "
-        "recorded with `--lines`",
+        values="stacks: how many were seen there; seconds of the process in Python, also without a core, as recorded. "
+        "Of runs that were recorded with `--lines`",
         title="Lines of Python",
         largest="seconds",
         asked_by="--by line",

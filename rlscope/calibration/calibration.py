@@ -90,7 +90,7 @@ class Calibration:
 
     def correction(self, source: str) -> Correction:
         """Return the correction for the analysis; `source` says where the calibration is from."""
-        from rlscope.analysis.correction.corrected import Correction  # which a record does without)
+        from rlscope.analysis.correction.corrected import Correction  # which a record does without
 
         return Correction(self.costs, f"{source}, calibrated {self.made_at}", self.versions)
 

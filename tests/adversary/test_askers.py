@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from processes import until
 from recording import call_here
-from running_jobs import Job, asking, is_complete, recording_since, running, until
+from running_jobs import Job, asking, is_complete, recording_since, running
 
 from rlscope.analysis.analyze import analyze
 from rlscope.monitor.windows.job import Job as Asked

@@ -166,15 +166,13 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:
 
 def test_no_cell_of_the_pages_tables_is_a_formula(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A spreadsheet would run `=cmd|...`; `analyze --csv` is for programs, and exact."""
-    process = (writer := TraceWriter(tmp_path / "trace")).process(pid=41)
-    process.properties({"process_name": "=1+1"})
+    process = (writer := TraceWriter(tmp_path / "trace")).process(pid=41, name="=1+1")
     thread = process.thread()
     queue = process.queue(0)
     for number, start_of_formula in enumerate(FORMULA_STARTS):
         name = f"{start_of_formula}cmd|' /C calc'!A{number}"
         thread.begin_phase(100 * number, name)
-        thread.begin_operation(100 * number, name)
-        thread.end(100 * number + 90)
+        thread.operation(100 * number, 100 * number + 90, name)
         thread.end(100 * number + 90)
         queue.record(DeviceWork.KERNEL, 100 * number, 100 * number + 50, name, process.launch_site(name, "(none)", 0))
     process.stop(1000)

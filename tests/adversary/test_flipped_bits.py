@@ -2,10 +2,10 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from calls import chunks_in
 from recording import call_here, record
 
 from rlscope import _analysis
@@ -37,14 +37,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return file.read_bytes()
 
 
-def chunks(data: bytes) -> Iterator[tuple[int, fmt.ChunkHeader]]:
-    at = fmt.FILE_HEADER_BYTES
-    while at < len(data):
-        header = fmt.from_numbers(fmt.ChunkHeader, iter(fmt.CHUNK_HEADER.unpack_from(data, at)))
-        yield at, header
-        at += header.chunk_bytes
-
-
 class Reader:
     def __init__(self, data: bytes, directory: Path) -> None:
         self._data = bytearray(data)
@@ -71,8 +63,8 @@ class Reader:
 
 def test_of_a_header(data: bytes, tmp_path: Path) -> None:
     reader = Reader(data, tmp_path)
-    heads = [(0, fmt.FILE_HEADER.size)] + [(at, header.payload_offset) for at, header in chunks(data)]
-    assert {header.kind for _, header in chunks(data)} >= {
+    heads = [(0, fmt.FILE_HEADER.size)] + [(at, header.payload_offset) for at, header in chunks_in(data)]
+    assert {header.kind for _, header in chunks_in(data)} >= {
         fmt.ChunkKind.EVENTS,
         fmt.ChunkKind.CATALOG,
         fmt.ChunkKind.STACKS,
@@ -85,7 +77,7 @@ def test_of_a_payload(data: bytes, tmp_path: Path) -> None:
     reader = Reader(data, tmp_path)
     places = [
         byte
-        for at, header in chunks(data)
+        for at, header in chunks_in(data)
         for byte in range(at + header.payload_offset, at + header.payload_offset + header.payload_bytes)
     ]
     chance = random.Random(5)

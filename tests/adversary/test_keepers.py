@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from processes import until
 from recording import call_here
-from running_jobs import Job, is_complete, running, until
+from running_jobs import Job, is_complete, running
 
 from rlscope.analysis.analyze import analyze
 from rlscope.monitor.windows.kept_windows import PARTS

@@ -11,8 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
+from processes import until
 from recording import RLSCOPE, environment, record
-from running_jobs import is_complete, running, until
+from running_jobs import is_complete, running
 
 from rlscope.analysis.analyze import analyze
 from rlscope.monitor.windows.run_windows import begun_windows, recording_processes

@@ -96,8 +96,7 @@ def test_a_name_for_each_step_is_shown_in_part(tmp_path: Path) -> None:
     process = (writer := TraceWriter(tmp_path / "trace", entries_per_chunk=100)).process()
     thread = process.thread()
     for number in range(3000):
-        thread.begin_operation(1000 * number, f"Inference {number}")
-        thread.end(1000 * number + 500 + number % 400)
+        thread.operation(1000 * number, 1000 * number + 500 + number % 400, f"Inference {number}")
     process.stop(3_000_000)
     trace = writer.write({"complete": True})
     found = call("analyze", trace)

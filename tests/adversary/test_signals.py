@@ -7,13 +7,12 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 from adversary_runs import small_trace
-from processes import is_alive
+from processes import is_alive, until
 from recording import RLSCOPE, environment
 
 
@@ -22,13 +21,6 @@ def started(words: list[str], **options: object) -> "subprocess.Popen[str]":
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler), **options,
     )  # fmt: skip
-
-
-def until(is_so: Callable[[], object], seconds: float = 100) -> None:
-    end_s = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < end_s
-        time.sleep(0.02)
 
 
 #: Stops where the command line begins to be loaded, and at each module behind it that is named.

@@ -1,6 +1,5 @@
 """Trainings whose environments are stepped all at once: stages that nobody names, and iterations that are timed."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -14,11 +13,6 @@ WINDOW = ("--delay-iterations", "2", "--max-iterations", "2")
 SIZES = (
     "--environments", ENVIRONMENTS, "--steps", STEPS, "--stop-after", ENVIRONMENTS * STEPS * ITERATIONS,
 )  # fmt: skip
-
-
-def printed(recording: Recording) -> dict[str, Any]:
-    last: dict[str, Any] = json.loads(recording.stdout.splitlines()[-1])
-    return last
 
 
 def entries(recording: Recording) -> dict[str, int]:
@@ -45,7 +39,7 @@ def test_brax_in_parts_and_in_one_call(
     arguments = ("--env", "Brax inverted_pendulum", "--calls", calls, *SIZES)
     recording = record_pytorch(WORKLOADS / "brax_ppo.py", *arguments, options=WINDOW)
     assert entries(recording) == {name: 2 * count for name, count in expected.items()}
-    found = printed(recording)
+    found = recording.printed
     assert (found["environments"], found["physics_steps"], len(found["iteration_s"])) == (ENVIRONMENTS, 4, ITERATIONS)
     assert (recording.analysis["iterations"], recording.analysis["timesteps"]) == (2, 2 * ENVIRONMENTS * STEPS)
 
@@ -58,5 +52,5 @@ def test_rsl_rl(tmp_path: Any) -> None:
     found = entries(recording)
     assert {"simulation", "inference", "backpropagation"} <= set(found)
     assert found["simulation"] % (2 * STEPS) == 0
-    assert len(printed(recording)["iteration_s"]) == ITERATIONS
+    assert len(recording.printed["iteration_s"]) == ITERATIONS
     assert (recording.analysis["iterations"], recording.analysis["timesteps"]) == (2, 2 * ENVIRONMENTS * STEPS)

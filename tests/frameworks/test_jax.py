@@ -1,6 +1,5 @@
 """JAX, its environments and SBX: known times, counts and stages, and programs that notice nothing."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +19,7 @@ CALLED_BACK = ("pure_callback", "io_callback", "debug_callback")
 @pytest.fixture
 def known(record_pytorch: Record) -> tuple[Recording, dict]:
     recording = record_pytorch("jax_known.py")
-    return recording, json.loads(recording.stdout.splitlines()[-1])
+    return recording, recording.printed
 
 
 def test_known_times_and_counts(known: tuple[Recording, dict]) -> None:
@@ -51,7 +50,7 @@ def test_compiling_is_an_operation_of_its_own(known: tuple[Recording, dict]) -> 
 
 def test_a_compiled_function_is_in_the_stage_that_was_met_in_it(record_pytorch: Record) -> None:
     recording = record_pytorch("jax_stages.py")
-    printed = json.loads(recording.stdout.splitlines()[-1])
+    printed = recording.printed
     entries = {
         (row["stage"], row["operation"]): row["count"]
         for row in recording.analysis["transitions"]
@@ -75,7 +74,7 @@ def test_a_compiled_function_is_in_the_stage_that_was_met_in_it(record_pytorch: 
 
 def test_sbx_has_the_operations_of_stable_baselines3(record_pytorch: Record) -> None:
     recording = record_pytorch("sbx_few.py")
-    printed = json.loads(recording.stdout.splitlines()[-1])
+    printed = recording.printed
     analysis = recording.analysis
     operations = {(row["stage"], row["operation"]) for row in analysis["breakdown"]}
     for operation in (
@@ -101,7 +100,7 @@ def test_sbx_has_the_operations_of_stable_baselines3(record_pytorch: Record) -> 
 
 def test_boundaries_need_no_operations(record_pytorch: Record) -> None:
     recording = record_pytorch("jax_known.py", options=("--no-auto",))
-    printed = json.loads(recording.stdout.splitlines()[-1])
+    printed = recording.printed
     assert recording.seconds(operation="compile") == 0
     assert recording.main_sweep()["crossings"]["jax.jit(new)"] == printed["calls"]["compiling"]
     for name in CALLED_BACK:  # Python again

@@ -13,7 +13,7 @@ PREFIX = "rlscope/"
 def test_each_step_logs_what_the_trace_has_in_its_window(tmp_path: Path) -> None:
     folder = {"TENSORBOARD_LOGGING_DIR": str(tmp_path / "logs"), "HF_HUB_OFFLINE": "1"}
     recording = record_in("pytorch", tmp_path / "trace", "trl_logged.py", **folder)
-    printed = json.loads(recording.stdout.splitlines()[-1])
+    printed = recording.printed
     lines = [
         {name: value for name, value in line.items() if name.startswith(PREFIX) and value} for line in printed["logged"]
     ]

@@ -1,8 +1,5 @@
 """RLlib without edits: stages, finer operations and names in every process, on both API stacks, and progress."""
 
-import json
-from typing import Any
-
 import pytest
 from framework_runs import record_in
 from recording import Recording
@@ -25,12 +22,6 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     return record_in("pytorch", trace, "rllib_few.py", RAY_AUTH_MODE="disabled", RAY_USAGE_STATS_ENABLED="0")
 
 
-@pytest.fixture(scope="module")
-def printed(recording: Recording) -> dict[str, Any]:
-    result: dict[str, Any] = json.loads(recording.stdout.splitlines()[-1])
-    return result
-
-
 def operations(recording: Recording, process: str, phase: str = "(none)") -> set[tuple[str, str]]:
     """Stages and operations in which this process was, in that phase."""
     rows = recording.analysis["breakdown"]
@@ -48,13 +39,13 @@ def test_a_runner_simulates_and_acts(recording: Recording, runner: str) -> None:
     assert recording.seconds(process=runner, operation="(none)", category="wait") > 0  # for its next task
 
 
-def test_each_step_of_an_environment_is_simulation(recording: Recording, printed: dict[str, Any]) -> None:
+def test_each_step_of_an_environment_is_simulation(recording: Recording) -> None:
     sweeps = [recording.sweep_of(runner) for runner in RUNNERS]
     for swept in sweeps:
         assert (swept["dropped_records"], swept["misnested_operations"]) == (0, 0)
     steps = [swept["crossings"]["mujoco._functions.mj_step"] for swept in sweeps]
     assert min(steps) > 0
-    assert sum(steps) == printed["steps"]["actors"]
+    assert sum(steps) == recording.printed["steps"]["actors"]
     # Of the calls that a step makes, the simulator's second is that for the forces; none is outside the operation.
     calls = [
         (stage, count)
@@ -100,8 +91,8 @@ def test_the_old_api_stack_has_its_stages(recording: Recording) -> None:
     assert expected <= operations(recording, "main", "old")
 
 
-def test_progress_is_reported_once_per_iteration(recording: Recording, printed: dict[str, Any]) -> None:
+def test_progress_is_reported_once_per_iteration(recording: Recording) -> None:
     progress = recording.main_sweep()["progress"]
-    assert progress.iterations == printed["iterations"]
+    assert progress.iterations == recording.printed["iterations"]
     assert progress.baseline_timesteps == 0
-    assert progress.last_timesteps == printed["steps"]["actors"]
+    assert progress.last_timesteps == recording.printed["steps"]["actors"]

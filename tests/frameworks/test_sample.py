@@ -18,11 +18,6 @@ SHORT = ("--environments", 4, "--steps", 20, "--iterations", 2, "--step-ms", 1, 
 SEED = ("--seed", 3, "--reset-probability", 0.1)
 
 
-@pytest.fixture(autouse=True)
-def workloads_are_importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(WORKLOADS))
-
-
 def result_of(printed: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(printed.splitlines()[-1])
     return found

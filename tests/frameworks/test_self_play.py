@@ -33,7 +33,7 @@ def test_games_come_from_their_seed_and_leave_samples() -> None:
 @pytest.mark.parametrize("inference", ["worker", "server"])
 def test_a_generation_recorded(inference: str, record_pytorch: Callable[..., Recording]) -> None:
     recording = record_pytorch(WORKLOAD, *SHORT, "--inference", inference)
-    result: dict[str, Any] = json.loads(recording.stdout.splitlines()[-1])
+    result: dict[str, Any] = recording.printed
     assert (result["games"], result["evaluation_games"]) == (16, 2)
     assert result["evaluations"] >= 4 * result["moves"]
     assert 1 < result["mean_batch"] <= (4 if inference == "server" else 2)

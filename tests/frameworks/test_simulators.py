@@ -1,10 +1,8 @@
 """Simulators with environments of their own: every step is simulation, once, and what is native the simulator's."""
 
-import json
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from asked_for import with_slow
@@ -12,11 +10,6 @@ from framework_runs import ROOT, WORKLOADS
 from recording import Recording
 
 Record = Callable[..., Recording]
-
-
-def printed(recording: Recording) -> dict[str, Any]:
-    result: dict[str, Any] = json.loads(recording.stdout.splitlines()[-1])
-    return result
 
 
 def entries(recording: Recording) -> dict[tuple[str, str], int]:
@@ -31,7 +24,7 @@ def entries(recording: Recording) -> dict[tuple[str, str], int]:
 @pytest.mark.parametrize("way", ["camera", "together", "in_turn", "alone"])
 def test_pyflyt(way: str, record_pytorch: Record) -> None:
     recording = record_pytorch("pyflyt_steps.py", way, PYTHONPATH=str(WORKLOADS), NUMBA_DISABLE_JIT="1")
-    known = printed(recording)
+    known = recording.printed
     swept = recording.main_sweep()
     crossings = swept["crossings"]
     assert crossings["pybullet.stepSimulation"] == known["physics_steps"]
@@ -44,7 +37,7 @@ def test_pyflyt(way: str, record_pytorch: Record) -> None:
 @pytest.mark.parametrize("way", ["suite", "composer", "gymnasium"])
 def test_dm_control(way: str, record_dm_control: Record) -> None:
     recording = record_dm_control("dm_control_steps.py", way, MUJOCO_GL="disabled")
-    known = printed(recording)
+    known = recording.printed
     swept = recording.main_sweep()
     assert swept["events"]["operation"] == known.pop("operations")
     assert {name: swept["crossings"][f"mujoco._functions.{name}"] for name in known} == known
@@ -54,7 +47,7 @@ def test_dm_control(way: str, record_dm_control: Record) -> None:
 
 def test_brax_call_by_call(record_pytorch: Record) -> None:
     recording = record_pytorch("jax_environments.py", "brax_call_by_call", options=("--delay-iterations", "1"))
-    known = printed(recording)
+    known = recording.printed
     # A reset is an operation in its stage. The wrappers and the environment in them are one.
     assert recording.main_sweep()["events"]["operation"] == known["steps"] + 2 * known["resets"]
     assert set(entries(recording)) == {("simulation", "simulation"), ("simulation", "reset")}
@@ -63,7 +56,7 @@ def test_brax_call_by_call(record_pytorch: Record) -> None:
 @pytest.mark.parametrize("way", with_slow(["brax_compiled", "mjx_compiled"], {"brax_compiled"}))
 def test_compiled_steps_are_calls_of_the_backend_in_the_stage_simulation(way: str, record_pytorch: Record) -> None:
     recording = record_pytorch("jax_environments.py", way)
-    known = printed(recording)
+    known = recording.printed
     crossings = recording.main_sweep()["crossings"]
     found = entries(recording)
     assert found[("simulation", "simulation")] == sum(known.values())
@@ -74,7 +67,7 @@ def test_compiled_steps_are_calls_of_the_backend_in_the_stage_simulation(way: st
 
 def test_ale_compiled_into_a_program_is_the_backends(record_pytorch: Record) -> None:
     recording = record_pytorch("jax_environments.py", "ale_compiled")
-    known = printed(recording)
+    known = recording.printed
     crossings = recording.main_sweep()["crossings"]
     assert {name: crossings[name] - 1 for name in known} == known
     assert recording.seconds(operation="simulation", category="backend") > 0

@@ -41,7 +41,7 @@ def by_stage(recording: Recording, source: str, target: str) -> Counter[str]:
 
 def test_known_times_and_counts(record_tensorflow: Record) -> None:
     recording = record_tensorflow("tensorflow_known.py", options=("--no-auto",))
-    printed = json.loads(recording.stdout.splitlines()[-1])
+    printed = recording.printed
     seconds, calls = printed["seconds"], printed["calls"]
     for name in COMPUTED:
         measured = recording.seconds(operation=name, category="backend")
@@ -75,7 +75,7 @@ def test_crossings_are_the_calls_that_the_interpreter_sees(tmp_path: Path) -> No
 
 def test_a_compiled_function_is_what_was_met_in_it(record_tensorflow: Record) -> None:
     recording = record_tensorflow("tensorflow_stages.py", options=("--delay-iterations", "1"))
-    printed = json.loads(recording.stdout.splitlines()[-1])
+    printed = recording.printed
     seconds, calls = printed["seconds"], printed["calls"]
     into_backend = entries(recording, "python", "backend")
     for stage, operation in (
@@ -100,7 +100,7 @@ def test_a_compiled_function_is_what_was_met_in_it(record_tensorflow: Record) ->
 
 def test_tracing_is_an_operation_of_its_own(record_tensorflow: Record) -> None:
     recording = record_tensorflow("tensorflow_stages.py")
-    printed = json.loads(recording.stdout.splitlines()[-1])
+    printed = recording.printed
     before = recording.seconds(stage="(none)", operation="compile", category="python")
     assert before >= 2 * printed["tracing_seconds"]
     # The first call, which traces the function, is in the stage that was met in it from there on.
@@ -116,7 +116,7 @@ def test_hooks_find_what_a_user_would_annotate(tmp_path: Path) -> None:
         options = (*options, "--delay-iterations", "1")
         recording = record_in("tensorflow", tmp_path / way, "annotated_tf_agents.py", way, options=options)
         # Two executions are never equally long: each is held against the stopwatch of its own.
-        stopwatch = json.loads(recording.stdout.splitlines()[-1])
+        stopwatch = recording.printed
         for stage in PUBLISHED_STAGES:
             assert recording.seconds(stage=stage) == pytest.approx(stopwatch[stage], rel=TOLERANCE), (way, stage)
         into_backend[way] = by_stage(recording, "python", "backend")

@@ -19,7 +19,7 @@ def caches(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 def test_known_times_counts_and_graphs(record_pytorch: Record, caches: dict[str, str]) -> None:
     recording = record_pytorch("compile_known.py", **caches)
-    printed = json.loads(recording.stdout.splitlines()[-1])
+    printed = recording.printed
     steps = printed["steps"]
 
     compiling = recording.seconds(operation="compile")

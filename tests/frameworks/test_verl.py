@@ -1,6 +1,5 @@
 """verl's own timers: each known name is its stage and operation; another one is what the user names it."""
 
-import json
 from collections import Counter
 from collections.abc import Callable
 
@@ -26,7 +25,7 @@ def test_each_block_is_its_operation_as_long_as_the_timer_measured(record_pytorc
     named = ("--operation", "inference/mine=verl.utils.profiler.performance:simple_timer(rollout)")
     recording = record_pytorch("verl_timers.py", options=named)
     assert "was not recorded" not in recording.stderr
-    seconds = Counter(json.loads(recording.stdout.splitlines()[-1]))
+    seconds = Counter(recording.printed)
     for name, (stage, operation) in OPERATIONS.items():
         measured = recording.seconds(stage=stage, operation=operation)
         assert measured == pytest.approx(seconds[name], rel=TOLERANCE), name

@@ -6,26 +6,15 @@ Leaves colocated.json in OUTPUT, in about three minutes: of each way in which we
 """
 
 import json
-import subprocess
 import sys
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+from tests.gpu.recorded_program import beside_analysis
+
 WORKLOAD = Path(__file__).parents[2] / "experiments" / "workloads" / "colocated.py"
 SIZE = ("--device", "cuda", "--steps", "20", "--prompts", "32", "--tokens", "64", "--width", "512", "--layers", "8")
-
-
-def run(trace: Path, options: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Record the workload. Returns what it printed, and the analysis of the trace."""
-    record = [sys.executable, "-m", "rlscope", "record", "--force", "-o", str(trace), "--"]
-    command = [*record, sys.executable, str(WORKLOAD), *SIZE, *options]
-    recorded = subprocess.run(command, capture_output=True, text=True)
-    if recorded.returncode != 0:
-        raise SystemExit(f"{' '.join(command)} ended with {recorded.returncode}:\n{recorded.stderr[-2000:]}")
-    analyze = [sys.executable, "-m", "rlscope", "analyze", str(trace), "--json", "--correct", "none"]
-    analyzed = subprocess.run([*analyze, "--gpu-attribution", "coincident"], capture_output=True, text=True, check=True)
-    return json.loads(recorded.stdout.splitlines()[-1]), json.loads(analyzed.stdout)
 
 
 def beside_stopwatch(watched: dict[str, Any], analysis: dict[str, Any]) -> dict[str, float]:
@@ -60,7 +49,9 @@ def main() -> None:
     results = {}
     for weights, overlap in product(("ipc", "pipe"), ((), ("--overlap",))):
         name = "_".join((weights, *("overlap" for _ in overlap)))
-        watched, analysis = run(output / "traces" / name, ("--weights", weights, *overlap))
+        program = (WORKLOAD, *SIZE, "--weights", weights, *overlap)
+        analyze = ("--gpu-attribution", "coincident")
+        watched, analysis = beside_analysis(output / "traces" / name, program, analyze=analyze)
         checked(analysis)
         causes = idle(analysis)
         results[name] = {

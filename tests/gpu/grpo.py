@@ -6,10 +6,11 @@ Leaves grpo.json in OUTPUT, in two minutes. Needs transformers; runs on the GPU 
 """
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+from tests.gpu.recorded_program import beside_analysis
 
 LOOP = Path(__file__).parent / "programs" / "grpo_loop.py"
 PHASED = Path(__file__).parent / "programs" / "grpo_loop_in_phases.py"
@@ -18,18 +19,7 @@ NAMED = (
     "--operation", "simulation/reward=__main__:Judge.score",
 )  # fmt: skip
 REPETITIONS = 3
-
-
-def run(output: Path, name: str, options: tuple[str, ...], program: Path) -> tuple[dict[str, float], dict[str, Any]]:
-    """Record the loop. Returns the seconds of its own stopwatch, and the analysis of the trace."""
-    trace = output / "traces" / name
-    command = [sys.executable, "-m", "rlscope", "record", "--force", "-o", str(trace), *options, "--"]
-    recorded = subprocess.run([*command, sys.executable, str(program), "--steps", "8"], capture_output=True, text=True)
-    if recorded.returncode != 0:
-        raise SystemExit(f"{' '.join(command)} ended with {recorded.returncode}:\n{recorded.stderr[-2000:]}")
-    analyze = [sys.executable, "-m", "rlscope", "analyze", str(trace), "--json", "--correct", "none"]
-    analysis = subprocess.run(analyze, capture_output=True, text=True, check=True)
-    return json.loads(recorded.stdout.splitlines()[-1]), json.loads(analysis.stdout)
+STEPS = ("--steps", "8")
 
 
 def seconds(analysis: dict[str, Any], **wanted: str) -> float:
@@ -40,7 +30,7 @@ def seconds(analysis: dict[str, Any], **wanted: str) -> float:
 
 def guessed(output: Path, repetition: int) -> dict[str, float]:
     """Of the time of generation, the share in percent that each stage has when nobody names any."""
-    _, analysis = run(output, f"guessed_{repetition}", (), PHASED)
+    _, analysis = beside_analysis(output / "traces" / f"guessed_{repetition}", (PHASED, *STEPS))
     whole = seconds(analysis, phase="generation")
     stages = ("inference", "backpropagation", "simulation", "(none)")
     return {stage: 100 * seconds(analysis, phase="generation", stage=stage) / whole for stage in stages}
@@ -48,7 +38,7 @@ def guessed(output: Path, repetition: int) -> dict[str, float]:
 
 def named(output: Path, repetition: int) -> dict[str, float]:
     """By how many percent the named operations differ from the stopwatch."""
-    watched, analysis = run(output, f"named_{repetition}", NAMED, LOOP)
+    watched, analysis = beside_analysis(output / "traces" / f"named_{repetition}", (LOOP, *STEPS), NAMED)
     found = {
         "generation": seconds(analysis, operation="generate"),
         "reward": seconds(analysis, operation="reward"),

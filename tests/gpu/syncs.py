@@ -6,12 +6,12 @@ Leaves syncs.json in OUTPUT, in a minute. Ends with status 1 where a count or a 
 """
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from tests.gpu.programs.syncing_loop import known_lines
+from tests.gpu.recorded_program import beside_analysis
 
 PROGRAM = Path(__file__).parent / "programs" / "syncing_loop.py"
 ITERATIONS = 150
@@ -22,18 +22,6 @@ PLACES = {
     "rewards_cpu": ("logging", "cpu"),
     "synchronize": ("logging", "cudaDeviceSynchronize"),
 }
-
-
-def recorded(output: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Record the loop. Returns what its stopwatch says of each line, and the analysis of the trace."""
-    trace = output / "traces" / "syncs"
-    command = [sys.executable, "-m", "rlscope", "record", "--force", "--lines", "-o", str(trace), "--"]
-    run = subprocess.run([*command, sys.executable, str(PROGRAM), str(ITERATIONS)], capture_output=True, text=True)
-    if run.returncode != 0:
-        raise SystemExit(f"{' '.join(command)} ended with {run.returncode}:\n{run.stderr[-2000:]}")
-    analyze = [sys.executable, "-m", "rlscope", "analyze", str(trace), "--json", "--correct", "none"]
-    analysis = subprocess.run(analyze, capture_output=True, text=True, check=True)
-    return json.loads(run.stdout.splitlines()[-1]), json.loads(analysis.stdout)
 
 
 def found_of(analysis: dict[str, Any], name: str) -> dict[str, Any]:
@@ -56,7 +44,7 @@ def main() -> None:
     """Compare each line with what was found of it."""
     output = Path(sys.argv[1])
     output.mkdir(parents=True, exist_ok=True)
-    watched, analysis = recorded(output)
+    watched, analysis = beside_analysis(output / "traces" / "syncs", (PROGRAM, ITERATIONS), ("--lines",))
     rows, wrong = {}, []
     for name, line in known_lines().items():
         found = found_of(analysis, name)

@@ -143,18 +143,10 @@ def test_one_launch_does_what_several_do_and_writing_changes_nothing(variant: st
 @pytest.mark.parametrize(("environments", "steps_per_call"), [(1, 1), (1000, 1), (1000, 13)])
 def test_simulation_is_what_the_numbers_say(variant: str, environments: int, steps_per_call: int, parts: int) -> None:
     cuda = made(environments, steps_per_call, variant, state_factor=3, compute_factor=parts)
-    expected = reference.starts(reference.drawn(environments, 0, reference.FIRST, SEED))
-    steps = np.zeros(environments, int)
     calls = 26 // steps_per_call
     for _ in range(calls):
         cuda.simulate()
-    for step in range(calls * steps_per_call):
-        expected = reference.moved(expected, reference.random_actions(environments, step, SEED), parts)
-        steps += 1
-        has_ended = np.logical_or(*reference.ended(expected, steps))
-        window = reference.drawn(environments, step // reference.WINDOW, reference.WINDOWS, SEED)
-        expected[has_ended] = reference.starts(window)[has_ended]
-        steps[has_ended] = 0
+    expected, steps = reference.simulated(environments, calls * steps_per_call, SEED, parts)
     states, lasted, extra = map(cupy.asnumpy, (cuda.states, cuda.steps, cuda.extra))
     # An end that rounding decides shifts an episode; of 26000 steps hardly one is so close.
     is_off = np.abs(states - expected).max(1) > 1e-3
@@ -166,13 +158,9 @@ def test_simulation_is_what_the_numbers_say(variant: str, environments: int, ste
 
 @pytest.mark.parametrize("variant", COLLECT)
 def test_actions_are_those_of_the_policy_that_is_used(variant: str) -> None:
-    def always(action: int) -> Policy:
-        bias = np.array([0, 100 if action else -100], np.float32)
-        return Policy(POLICY.weights, (*POLICY.biases[:-1], bias))
-
-    cuda = made(100, 5, variant, always(0))
+    cuda = made(100, 5, variant, reference.always(POLICY, 0))
     assert not cuda.rollout().actions.any()
-    cuda.use(always(1))
+    cuda.use(reference.always(POLICY, 1))
     assert cuda.rollout().actions.all()
 
 

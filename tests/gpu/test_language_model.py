@@ -1,6 +1,5 @@
 """TRL without edits on a GPU: stages against the program's own stopwatches, and why the device did nothing."""
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -26,7 +25,7 @@ def test_the_table_sums_to_the_wall_time(recording: Recording) -> None:
 
 @pytest.mark.parametrize("stage", ["simulation", "inference", "backpropagation"])
 def test_a_stage_has_the_time_that_the_program_measured(stage: str, recording: Recording) -> None:
-    measured = json.loads(recording.stdout.splitlines()[-1])["seconds"][stage]
+    measured = recording.printed["seconds"][stage]
     assert recording.seconds(stage=stage) == pytest.approx(measured, rel=TOLERANCE)
 
 

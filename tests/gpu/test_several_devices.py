@@ -1,6 +1,5 @@
 """One process with two GPUs: each device has its own work, and copies between them communicate. Needs two GPUs."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -51,7 +50,7 @@ def two_gpus() -> None:
 def test_each_device_has_its_work_and_copies_between_them_communicate(run_recorded: Callable[..., Any]) -> None:
     recording, analysis = run_recorded(SCRIPT)
     assert recording.returncode == 0, recording.stderr
-    by_events = json.loads(recording.stdout.splitlines()[-1])
+    by_events = recording.printed
     operations = analysis.gpu_operations.table
 
     def busy_s(device: int, operation: str) -> float:

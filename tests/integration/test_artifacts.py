@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import is_alive
-from small_study import Matrix, wait_until
+from processes import is_alive, until
+from small_study import Matrix
 
 TWO_STUDIES = Path(__file__).resolve().parents[1] / "scripts" / "two_studies.py"
 
@@ -28,13 +28,13 @@ def test_pages_are_there_from_the_beginning_and_a_second_call_goes_on(tmp_path: 
     output = tmp_path / "output"
     index, of_first = output / "index.html", output / "first" / "index.html"
     called = make_artifacts(studies, output)
-    wait_until(index.exists)
+    until(index.exists)
     assert not of_first.exists()
     assert "Runs are being recorded: 0 of 8 have ended" in index.read_text()
     assert index.read_text().count("<td>waiting</td>") == 2
-    wait_until(of_first.exists)
+    until(of_first.exists)
     assert re.search("Provisional, n = 1: [12] of 4 runs are still to be recorded", of_first.read_text())
-    wait_until(lambda: bool(studies[1].started()))
+    until(lambda: bool(studies[1].started()))
     begun = studies[0].counts()
     assert begun["one/0"] == begun["two/0"] == 1
     # The second repetition comes after all first ones.

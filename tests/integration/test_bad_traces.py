@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from calls import chunks_in
 from recording import RLSCOPE, call_here, environment, rlscope
 
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
@@ -62,8 +63,7 @@ def sample() -> ProcessWriter:
             thread.new_chunk()
         start = 10 * chunk * MS
         thread.begin_operation(start, f"step {chunk}")
-        thread.begin_boundary(start + MS, Category.BACKEND, "linear")
-        thread.end(start + 9 * MS)
+        thread.boundary(start + MS, start + 9 * MS, Category.BACKEND, "linear")
         thread.end(start + 9 * MS)
     thread.end(10 * CHUNKS * MS)
     process.stop(10 * CHUNKS * MS)
@@ -84,24 +84,11 @@ def trace_with(directory: Path, data: bytes | None, manifest: object = MANIFEST)
     return trace
 
 
-def chunk_offset(sequence: int) -> int:
-    """Where the thread's chunk begins in SOUND."""
-    offset = fmt.FILE_HEADER_BYTES
-    while True:
-        fields = fmt.CHUNK_HEADER.unpack_from(SOUND, offset)
-        if fields[1] == fmt.ChunkKind.EVENTS and fields[8] == sequence:
-            return offset
-        offset += fields[3]
-
-
-def payload_offset(sequence: int) -> int:
-    return chunk_offset(sequence) + int(fmt.CHUNK_HEADER.unpack_from(SOUND, chunk_offset(sequence))[4])
-
-
-def catalog_offset() -> int:
-    offset = SOUND.index(struct.pack("<IH", fmt.CHUNK_MAGIC, fmt.ChunkKind.CATALOG))
-    assert offset % fmt.CHUNK_ALIGNMENT == 0
-    return offset
+#: Where the thread's chunks begin in SOUND, and their records; and where the catalog does.
+OF_THREAD = [(at, header) for at, header in chunks_in(SOUND) if header.kind == fmt.ChunkKind.EVENTS]
+CHUNK_AT = [at for at, _ in OF_THREAD]
+PAYLOAD_AT = [at + header.payload_offset for at, header in OF_THREAD]
+(CATALOG_AT,) = (at for at, header in chunks_in(SOUND) if header.kind == fmt.ChunkKind.CATALOG)
 
 
 def flipped(offset: int, bit: int = 2) -> bytes:
@@ -158,10 +145,10 @@ CUTS: list[tuple[str, int]] = [
     ("inside the magic", 5),
     ("inside the header", 100),
     ("inside the header's page", 2000),
-    ("inside a chunk's header", chunk_offset(2) + 30),
-    ("inside a chunk's records", payload_offset(2) + 3),
-    ("behind a chunk's records", chunk_offset(3) - 5),
-    ("between chunks", chunk_offset(2)),
+    ("inside a chunk's header", CHUNK_AT[2] + 30),
+    ("inside a chunk's records", PAYLOAD_AT[2] + 3),
+    ("behind a chunk's records", CHUNK_AT[3] - 5),
+    ("between chunks", CHUNK_AT[2]),
 ]
 
 
@@ -187,11 +174,11 @@ def test_cut_short(size: int, is_header: bool, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("offset", "damaged", "what"),
     [
-        (payload_offset(2) + 1, chunk_offset(2), "the checksum of chunk 2 of thread 0"),
-        (chunk_offset(2), chunk_offset(2), "a chunk (0x4b4e4843) was expected"),
-        (chunk_offset(2) + 8, chunk_offset(2), "not a multiple of 64"),
-        (chunk_offset(2) + 28, None, "was expected, chunk"),
-        (catalog_offset() + fmt.CHUNK_HEADER.size + 12, catalog_offset(), "the checksum of the catalog"),
+        (PAYLOAD_AT[2] + 1, CHUNK_AT[2], "the checksum of chunk 2 of thread 0"),
+        (CHUNK_AT[2], CHUNK_AT[2], "a chunk (0x4b4e4843) was expected"),
+        (CHUNK_AT[2] + 8, CHUNK_AT[2], "not a multiple of 64"),
+        (CHUNK_AT[2] + 28, None, "was expected, chunk"),
+        (CATALOG_AT + fmt.CHUNK_HEADER.size + 12, CATALOG_AT, "the checksum of the catalog"),
     ],
     ids=["payload", "magic", "size", "sequence", "catalog"],
 )

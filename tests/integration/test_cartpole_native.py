@@ -90,18 +90,9 @@ def test_no_episode_ends_within_a_window() -> None:
 def test_threads_simulate_what_the_numbers_say() -> None:
     steps_per_call, calls = 13, 3
     environments = made(steps_per_call=steps_per_call)
-    states = reference.starts(reference.drawn(ENVIRONMENTS, 0, reference.FIRST, SEED))
-    steps = np.zeros(ENVIRONMENTS, int)
+    states, _ = reference.simulated(ENVIRONMENTS, calls * steps_per_call, SEED)
     for _ in range(calls):
         environments.simulate()
-    for step in range(calls * steps_per_call):
-        states = reference.moved(states, reference.random_actions(ENVIRONMENTS, step, SEED))
-        steps += 1
-        has_ended = np.logical_or(*reference.ended(states, steps))
-        states[has_ended] = reference.starts(
-            reference.drawn(ENVIRONMENTS, step // reference.WINDOW, reference.WINDOWS, SEED)
-        )[has_ended]
-        steps[has_ended] = 0
     # 39 steps of single precision.
     np.testing.assert_allclose(environments.rollout().states[0], states, atol=1e-4)
 
@@ -129,13 +120,9 @@ def test_threads_step_cut_off_and_restart_as_gymnasium() -> None:
 
 
 def test_actions_are_those_of_the_policy_that_is_used() -> None:
-    def always(action: int) -> Policy:
-        bias = np.array([0, 100 if action else -100], np.float32)
-        return Policy(POLICY.weights, (*POLICY.biases[:-1], bias))
-
-    environments = made(steps_per_call=5, policy=always(0))
+    environments = made(steps_per_call=5, policy=reference.always(POLICY, 0))
     assert not environments.rollout().actions.any()
-    environments.use(always(1))
+    environments.use(reference.always(POLICY, 1))
     seen = environments.rollout()
     assert seen.actions.all()
     assert seen.states.shape == (6, ENVIRONMENTS, 4)

@@ -254,16 +254,6 @@ def test_a_directory_that_holds_a_trace_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "mine" / "notes.txt").exists()
 
 
-@pytest.mark.parametrize(
-    "arguments", [("record",), ("record", "--layers", "gpus", "--", "true"), ("analyze", "nowhere"), ("fly",)]
-)
-def test_user_errors_are_one_line_and_status_2(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    finished = rlscope(*arguments, cwd=tmp_path)
-    assert finished.returncode == 2
-    assert finished.stderr.startswith("rlscope: error: ")
-    assert finished.stderr.count("\n") == 1
-
-
 def test_a_sitecustomize_of_the_user_still_runs(tmp_path: Path) -> None:
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text("import os; os.environ['MINE'] = 'ran'\n")

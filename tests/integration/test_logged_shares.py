@@ -12,7 +12,7 @@ from recording import Recording, record, run_plain
 def trained(algorithm: str, folder: Path) -> tuple[Recording, list[tuple[int, int]], pd.DataFrame]:
     recording = record(folder / "trace", "logged_shares.py", algorithm, folder / "log")
     assert recording.returncode == 0, recording.stderr
-    windows = [tuple(window) for window in json.loads(recording.stdout.splitlines()[-1])]
+    windows = [tuple(window) for window in recording.printed]
     lines = pd.read_csv(folder / "log" / "progress.csv")
     return recording, windows, lines[[name for name in lines if name.startswith("rlscope/")]].dropna(how="all")
 

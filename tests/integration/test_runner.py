@@ -16,8 +16,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from processes import is_alive
-from small_study import SWEEP, Matrix, wait_until
+from processes import is_alive, until
+from small_study import SWEEP, Matrix
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -53,7 +53,7 @@ def two_nodes() -> Iterator[tuple[str, dict[str, str], psutil.Process]]:
             with log.open("w") as output:
                 environment = {**os.environ, **secret}
                 started.append(subprocess.Popen(command, env=environment, stdout=output, stderr=output))
-            wait_until(lambda: answers(address))
+            until(lambda: answers(address))
         yield address, secret, psutil.Process(started[1].pid)
     finally:
         for process in reversed(started):
@@ -83,8 +83,8 @@ def test_two_nodes_share_a_sweep_and_a_lost_one_costs_only_what_ran_there(tmp_pa
 
     with two_nodes() as (address, environment, blue):
         sweep = matrix.sweep(address, environment)
-        wait_until(lambda: {manifest["node"] for manifest in matrix.manifests().values()} == {"red", "blue"})
-        wait_until(lambda: runs_on(blue))
+        until(lambda: {manifest["node"] for manifest in matrix.manifests().values()} == {"red", "blue"})
+        until(lambda: runs_on(blue))
         before = matrix.manifests()
         kill_node(blue)
         started = [pid for _, pid in matrix.started()]
@@ -105,7 +105,7 @@ def test_two_nodes_share_a_sweep_and_a_lost_one_costs_only_what_ran_there(tmp_pa
 def test_an_interrupted_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     matrix = Matrix(tmp_path, {"one": "loop.run('one', SECONDS)", "two": "loop.run('two', SECONDS)"}, repetitions=2)
     sweep = matrix.sweep("ray")
-    wait_until(lambda: len(matrix.started()) >= 2)
+    until(lambda: len(matrix.started()) >= 2)
     sweep.send_signal(signal.SIGINT)
     _, said = sweep.communicate(timeout=60)
     assert sweep.returncode == 130, said
@@ -134,10 +134,10 @@ def test_a_killed_sweep_leaves_nothing_running_and_goes_on(tmp_path: Path) -> No
     code = "import pathlib\nis_quick = pathlib.Path(__file__).with_name('quick').exists()\n"
     matrix = Matrix(tmp_path, {"one": f"{code}loop.run('one', SECONDS if is_quick else 15 * SECONDS)"}, repetitions=1)
     sweep = matrix.sweep("ray")
-    wait_until(lambda: bool(matrix.started()))
+    until(lambda: bool(matrix.started()))
     sweep.kill()
     sweep.communicate()
-    wait_until(lambda: not any(is_alive(pid) for _, pid in matrix.started()), seconds=30)
+    until(lambda: not any(is_alive(pid) for _, pid in matrix.started()), seconds=30)
     (matrix.folder / "quick").touch()
     again = matrix.sweep("in-turn")
     _, said = again.communicate(timeout=60)
@@ -159,7 +159,7 @@ def test_runs_that_hang_or_crash_are_told_and_a_second_sweep_has_to_wait(tmp_pat
     }
     matrix = Matrix(tmp_path, workloads, repetitions=2)
     sweep = matrix.sweep("ray")
-    wait_until(lambda: bool(matrix.started()))
+    until(lambda: bool(matrix.started()))
     second = matrix.sweep("ray")
     _, said = second.communicate(timeout=60)
     assert second.returncode == 2

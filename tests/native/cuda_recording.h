@@ -14,6 +14,7 @@
 #include "device_trace.h"
 #include "fake_cupti.h"
 #include "fake_driver.h"
+#include "recording.h"
 #include "session.h"
 
 namespace rlscope {
@@ -23,10 +24,6 @@ constexpr auto kDriver = CUPTI_CB_DOMAIN_DRIVER_API;
 constexpr CUpti_CallbackId kLaunchKernel = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel;
 constexpr CUpti_CallbackId kGraphLaunch = CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000;
 constexpr CUpti_CallbackId kGraphLaunchInDriver = CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch;
-
-inline CodedId operation(const char* name) {
-  return Session::intern(NameKind::kOperation, Category::kPython, name);
-}
 
 // A call of the CUDA API, begun and ended with this object.
 class CudaCallScope {
@@ -55,35 +52,26 @@ inline void run_kernel(uint32_t correlation, const char* name = "a_kernel") {
   fake_cupti_kernel({correlation, now_ns - 50, now_ns, 0, 1, 7}, name);
 }
 
-class CudaRecording : public ::testing::Test {
+class CudaRecording : public Recording {
  protected:
   void SetUp() override {
     fake_cupti_reset();
     fake_driver_set_state(CUDA_SUCCESS);
     fake_driver_set_version(13000);
-    char name[] = "/tmp/rlscope_test_XXXXXX";
-    directory_ = mkdtemp(name);
-    start();
+    Recording::SetUp();
     cuda::enable("");
   }
   void TearDown() override {
     Session::stop(EndReason::kStopped);
     cuda::disable();
-    std::filesystem::remove_all(directory_);
+    Recording::TearDown();
   }
 
-  void start() {
-    ASSERT_EQ(Session::start(directory_), 0);
-    path_ = Session::path();
-  }
   DeviceTrace stop_and_read() {
     Session::stop(EndReason::kStopped);
     return DeviceTrace(path_);
   }
   std::string state() { return cuda::status().state; }
-
-  std::string directory_;
-  std::string path_;
 };
 
 }  // namespace rlscope

@@ -10,17 +10,27 @@
 
 namespace rlscope {
 
+inline CodedId operation(const char* name) {
+  return Session::intern(NameKind::kOperation, Category::kPython, name);
+}
+inline CodedId boundary(const char* name, Category category = Category::kBackend) {
+  return Session::intern(NameKind::kBoundary, category, name);
+}
+
 class Recording : public ::testing::Test {
  protected:
   void SetUp() override {
     char name[] = "/tmp/rlscope_test_XXXXXX";
     directory_ = mkdtemp(name);
-    ASSERT_EQ(Session::start(directory_), 0);
-    path_ = Session::path();
+    start();
   }
   void TearDown() override {
     Session::stop(EndReason::kStopped);
     std::filesystem::remove_all(directory_);
+  }
+  void start() {
+    ASSERT_EQ(Session::start(directory_), 0);
+    path_ = Session::path();
   }
 
   std::string directory_;

@@ -31,16 +31,7 @@ class Windows : public Recording {
     TraceFile file(path_, false);
     return sweep(file, {});
   }
-  void go_on() {
-    ASSERT_EQ(Session::start(directory_), 0);
-    path_ = Session::path();
-  }
 };
-
-CodedId operation(const char* name) { return Session::intern(NameKind::kOperation, Category::kPython, name); }
-CodedId boundary(const char* name, Category category = Category::kBackend) {
-  return Session::intern(NameKind::kBoundary, category, name);
-}
 
 void cross(const CodedId& id, int times) {
   for (int i = 0; i < times; i++) {
@@ -78,7 +69,7 @@ TEST_F(Windows, BeginInsideWhatIsOpen) {
   EXPECT_EQ(pause_and_read().crossings["call"], 3u);
   cross(call, 100);  // nothing records them
   writer->begin(inner);
-  go_on();
+  start();
   cross(call, 4);
   writer->end();
   cross(call, 2);
@@ -98,7 +89,7 @@ TEST_F(Windows, ACallThatBeganInOneWindowMayEndInAnother) {
   Session::pause(EndReason::kStopped);
   writer->begin(inner);
   writer->end();
-  go_on();
+  start();
   EXPECT_EQ(t_writer, writer);
   writer->end_to(depth);
   cross(call, 1);
@@ -111,7 +102,7 @@ TEST_F(Windows, ACallThatBeganBetweenWindowsLeavesNoFrame) {
   CodedId call = boundary("call");
   Session::pause(EndReason::kStopped);
   EXPECT_EQ(Session::recording_writer(), nullptr);
-  go_on();
+  start();
   cross(call, 1);
   EXPECT_EQ(pause_and_read().crossings["call"], 1u);
 }
@@ -144,7 +135,7 @@ TEST_F(Windows, OfOtherThreadsAreJoinedAtTheirNextRecord) {
     SweepResult result = pause_and_read();
     EXPECT_EQ(result.crossings["call"], static_cast<uint64_t>(window));
     EXPECT_GT(ticks_of(result, "outer"), 0u);
-    go_on();
+    start();
   }
   step = 7;
   thread.join();
@@ -158,7 +149,7 @@ TEST_F(Windows, LeaveNothingBehind) {
       cross(call, 1000);
       Session::pause(EndReason::kStopped);
       std::filesystem::remove(path_);
-      go_on();
+      start();
     }
   };
   record_windows(3);
@@ -173,7 +164,7 @@ TEST_F(Windows, OneThatCannotBeBegunLeavesTheNextAlone) {
   Session::pause(EndReason::kStopped);
   EXPECT_EQ(Session::start(directory_ + "/missing"), ENOENT);
   EXPECT_EQ(Session::recording_writer(), nullptr);
-  go_on();
+  start();
   cross(call, 5);
   EXPECT_EQ(pause_and_read().crossings["call"], 5u);
 }
@@ -247,7 +238,7 @@ TEST_F(RequestsPage, AreSeenByRecordsWhetherOrNotTheyAreKept) {
   for (bool measures : {true, false}) {
     Session::pause(EndReason::kStopped);
     Session::measure_waits(measures);
-    go_on();
+    start();
     CodedId outer = operation("outer");
     for (bool records : {true, false}) {
       if (!records) Session::pause(EndReason::kStopped);
@@ -288,13 +279,13 @@ TEST_F(RequestsPage, SaysOnceThatADiskIsFull) {
   EXPECT_EQ(rlscope_gate.shared.failed_errno, static_cast<uint32_t>(ENOSPC));
   for (bool fails : {true, false}) {
     Session::pause(EndReason::kStopped);
-    go_on();
+    start();
     if (fails) {
       EXPECT_FALSE(Requests::note_failure(ENOSPC)) << "so it was in the recording before";
     }
   }
   Session::pause(EndReason::kStopped);
-  go_on();
+  start();
   EXPECT_TRUE(Requests::note_failure(ENOSPC));
   Requests::forget_failures();
 }

@@ -25,8 +25,14 @@ inline std::string varint(uint64_t value) {
 inline std::string begin_record(uint64_t delta, uint32_t id) { return varint(delta << 2 | kBegin) + varint(id); }
 inline std::string expected_record(uint64_t delta) { return varint(delta << 2 | kExpected); }
 inline std::string end_record(uint64_t delta) { return varint(delta << 2 | kEnd); }
+// A record of this tag with these numbers behind it.
+inline std::string tagged_record(uint64_t delta, uint64_t tag, const std::vector<uint64_t>& numbers) {
+  std::string record = varint(delta << 2 | kOther) + varint(tag);
+  for (uint64_t number : numbers) record += varint(number + 1);
+  return record;
+}
 inline std::string absent_record(uint64_t delta, uint64_t blocked, uint64_t queued, uint64_t helped) {
-  return varint(delta << 2 | kOther) + varint(kAbsent) + varint(blocked + 1) + varint(queued + 1) + varint(helped + 1);
+  return tagged_record(delta, kAbsent, {blocked, queued, helped});
 }
 
 template <typename T>

@@ -48,8 +48,7 @@ def test_names_are_text(tmp_path: Path, show: Callable[..., Any]) -> None:
 def test_a_name_that_is_half_a_character_is_shown(tmp_path: Path, show: Callable[..., Any]) -> None:
     """JSON can say what no UTF-8 can: half of a surrogate pair, as the name of a process."""
     writer = TraceWriter(tmp_path / "trace")
-    process = writer.process()
-    process.properties({"process_name": "half \ud83d"})
+    process = writer.process(name="half \ud83d")
     process.thread().begin_operation(0, "simulation")
     process.stop(1_000_000)
     page = show(page_of(writer.write()))

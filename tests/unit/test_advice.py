@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pieces import Piece, advice_of, send, traced
 from rows_of import rows_of
 
-from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis.advice.advice import Advice, advise
 from rlscope.analysis.advice.causes import Cause
 from rlscope.analysis.advice.owner_path import owner_path
@@ -38,26 +38,10 @@ from rlscope.analysis.table_rows import (
 from rlscope.analysis.tables.loop import loops_of
 from rlscope.analysis.tables.samples import SampleTailRow
 from rlscope.cli.analyze import analyze as analyze_verb
-from rlscope.model import NO_OPERATION, STAGES, Category, DeviceWork
+from rlscope.model import STAGES, Category
 from rlscope.trace.reader import open_trace
 
-MANIFEST: dict[str, Any] = {"main_pid": 1, "exit_status": 0, "complete": True}
-S = 1_000_000_000
 KEPT = Path(__file__).parents[2] / "experiments" / "RL_framework_comparison" / "measured"
-
-
-class Piece(NamedTuple):
-    """Time of a process: in an operation, in a boundary, with a device at work or not."""
-
-    seconds: float
-    operation: str = ""
-    category: Category = Category.PYTHON
-    name: str = "call"
-    on_device: bool = False
-
-
-def send(stream: str) -> Piece:
-    return Piece(0, "", Category.WAIT, f"posix.write {stream}")
 
 
 def wait(seconds: float, operation: str, name: str) -> Piece:
@@ -68,42 +52,10 @@ def receive(seconds: float, operation: str, stream: str) -> Piece:
     return wait(seconds, operation, f"posix.read {stream}")
 
 
-def traced(
-    directory: Path, processes: Mapping[str, Sequence[Piece]], roles: dict[str, str] | None = None, phase: str = ""
-) -> Path:
-    """A trace of processes whose pieces follow one after the other from time 0, the first of which is the command's."""
-    writer = TraceWriter(directory)
-    for pid, (name, pieces) in enumerate(processes.items(), start=1):
-        process = writer.process(pid=pid)
-        process.properties({"process_name": name} | ({"role": roles[name]} if roles and name in roles else {}))
-        thread, now = process.thread(), 0
-        if phase:
-            thread.begin_phase(now, phase)
-        queue = process.queue(0) if any(piece.on_device for piece in pieces) else None
-        for piece in pieces:
-            end = now + round(piece.seconds * S)
-            if piece.operation:
-                thread.begin_operation(now, piece.operation)
-            if piece.category is not Category.PYTHON:
-                thread.begin_boundary(now, piece.category, piece.name)
-                thread.end(end)
-            if piece.operation:
-                thread.end(end)
-            if piece.on_device and queue is not None:
-                stage = piece.operation if piece.operation in STAGES else NO_OPERATION
-                launch = process.launch_site(piece.operation or NO_OPERATION, stage)
-                queue.record(DeviceWork.KERNEL, now, end, "gemm", launch)
-            now = end
-        process.stop(now)
-    return writer.write(MANIFEST)
-
-
 @pytest.fixture
 def advice_on(tmp_path: Path) -> Callable[..., Advice]:
     def of(*pieces: Piece, **others: Sequence[Piece]) -> Advice:
-        advice = analyze(open_trace(traced(tmp_path, {"main": pieces, **others}))).advice
-        assert advice is not None
-        return advice
+        return advice_of(traced(tmp_path, {"main": pieces, **others}))
 
     return of
 
@@ -249,8 +201,7 @@ def test_all_waiting_in_a_phase_counts(tmp_path: Path) -> None:
         "training": (receive(6, "", "pipe:[0]"), Piece(4, "backpropagation")),
         "self_play": (Piece(5, "inference", Category.BACKEND), Piece(1), send("pipe:[0]")),
     }
-    advice = analyze(open_trace(traced(tmp_path, processes, phase="generation"))).advice
-    assert advice is not None
+    advice = advice_of(traced(tmp_path, processes, phase="generation"))
     assert (advice.process, advice.total_s) == ("training", pytest.approx(10))
     assert {each.cause: each.seconds for each in advice.causes} == {
         Cause.BACKEND: pytest.approx(5), Cause.PYTHON: pytest.approx(5),
@@ -293,8 +244,7 @@ def test_processes_of_the_machinery_pace_nothing(tmp_path: Path) -> None:
     trace = traced(
         tmp_path, {"main": (Piece(2, "inference"),), "server": (Piece(9, "inference"),)}, {"server": "infrastructure"}
     )
-    advice = analyze(open_trace(trace)).advice
-    assert advice is not None and advice.process == "main"
+    assert advice_of(trace).process == "main"
 
 
 RAY_GET = "ray._raylet.CoreWorker.get_objects"
@@ -502,10 +452,11 @@ OPERATIONS = st.sampled_from(["", *STAGES, "training_loop", "compile", "own", "g
 STREAMS = st.sampled_from([f"{verb} pipe:[{number}]" for verb in ("posix.read", "posix.write") for number in range(3)])
 WAITS = st.one_of(STREAMS, st.sampled_from(["time.sleep", RAY_GET]))
 LENGTHS = st.floats(0, 3)
-PIECES = st.one_of(
-    st.builds(Piece, LENGTHS, OPERATIONS, CATEGORIES, st.just("call"), st.booleans()),
-    st.builds(Piece, LENGTHS, OPERATIONS, st.just(Category.WAIT), WAITS, st.booleans()),
-)
+CALLS = st.tuples(CATEGORIES, st.just("call")) | st.tuples(st.just(Category.WAIT), WAITS)
+PIECES = st.builds(
+    lambda seconds, operation, call, on_device: Piece(seconds, operation, call[0], call[1], on_device),
+    LENGTHS, OPERATIONS, CALLS, st.booleans(),
+)  # fmt: skip
 
 
 @given(st.lists(st.lists(PIECES, max_size=8), min_size=1, max_size=4))
@@ -566,8 +517,8 @@ def exchanged(directory: Path, exchanges: Sequence[Exchange]) -> Advice:
         else:
             pieces["main"].append(receive(seconds, stage, f"pipe:[{by}]"))
             pieces[by] += [Piece(seconds, work), send(f"pipe:[{by}]")]
-    advice = analyze(open_trace(traced(directory, pieces))).advice
-    assert advice is not None and advice.process == "main"
+    advice = advice_of(traced(directory, pieces))
+    assert advice.process == "main"
     return advice
 
 

@@ -26,7 +26,6 @@ from rlscope.report.sentences import correction_lines
 from rlscope.report.workloads import published_view, workloads
 from rlscope.trace.reader import open_trace
 
-MANIFEST = {"main_pid": 1, "exit_status": 0, "complete": True}
 S = 1_000_000_000
 SLEEP = "time.sleep"
 FULL_QUEUE = "_multiprocessing.SemLock.acquire"
@@ -45,8 +44,7 @@ def write_pieces(thread: ThreadWriter, pieces: Sequence[Piece], now: int = 0) ->
         if operation:
             thread.begin_operation(now, operation)
         if function:
-            thread.begin_boundary(now, Category.WAIT, function)
-            thread.end(end)
+            thread.boundary(now, end, Category.WAIT, function)
         if operation:
             thread.end(end)
         now = end
@@ -56,10 +54,9 @@ def write_pieces(thread: ThreadWriter, pieces: Sequence[Piece], now: int = 0) ->
 def analyzed(directory: Path, **processes: Sequence[Piece]) -> Analysis:
     writer = TraceWriter(directory)
     for pid, (name, pieces) in enumerate(processes.items(), start=1):
-        process = writer.process(pid=pid)
-        process.properties({"process_name": name})
+        process = writer.process(pid=pid, name=name)
         process.stop(write_pieces(process.thread(), pieces))
-    return analyze(open_trace(writer.write(MANIFEST)))
+    return analyze(open_trace(writer.write_complete()))
 
 
 def advised(directory: Path, **processes: Sequence[Piece]) -> Advice:
@@ -183,12 +180,11 @@ def test_the_table_of_waits_says_for_whom(tmp_path: Path) -> None:
 def two_threads(directory: Path, main: Sequence[Piece], beside: Sequence[Piece]) -> Advice | None:
     """The run ends with the main thread, as that of a learner beside actors."""
     writer = TraceWriter(directory)
-    process = writer.process(pid=1)
-    process.properties({"process_name": "main"})
+    process = writer.process(pid=1, name="main")
     end = write_pieces(process.thread(), main)
     write_pieces(process.thread(), beside)
     process.stop(end)
-    return analyze(open_trace(writer.write(MANIFEST))).advice
+    return analyze(open_trace(writer.write_complete())).advice
 
 
 def test_no_factor_where_threads_work_beside_each_other(tmp_path: Path) -> None:
@@ -260,10 +256,9 @@ def test_phases_alone_do_not_say_where_the_loop_is(tmp_path: Path) -> None:
     process = writer.process(pid=1)
     thread = process.thread()
     for start in (0, 6):
-        thread.begin_phase(start * S, "collect")
-        thread.end((start + 4) * S)
+        thread.phase(start * S, (start + 4) * S, "collect")
     process.stop(10 * S)
-    advice = analyze(open_trace(writer.write(MANIFEST))).advice
+    advice = analyze(open_trace(writer.write_complete())).advice
     assert advice is not None and advice.total_s == pytest.approx(8)
     assert "Left out of main: 2 s in no phase." in advice.text
 

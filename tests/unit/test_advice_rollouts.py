@@ -2,69 +2,31 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
+from pieces import Piece, advice_of, send, traced
 
 from benchmarks.trace_writer import ThreadWriter, TraceWriter
 from rlscope.analysis.advice.advice import Advice
-from rlscope.analysis.analyze import analyze
 from rlscope.model import Category, DeviceWork
-from rlscope.trace.reader import open_trace
 
-MANIFEST: dict[str, Any] = {"main_pid": 1, "exit_status": 0, "complete": True}
 MS = 1_000_000
 
 
-class Piece(NamedTuple):
-    """Milliseconds in a stage, and in an operation of it; with kernels, a device works for some of them at the end."""
-
-    ms: int
-    stage: str = ""
-    operation: str = ""
-    category: Category = Category.PYTHON
-    call: str = "call"
-    kernels: int = 0
-    device_ms: int = 0
+def work(
+    ms: int, stage: str = "", operation: str = "", category: Category = Category.PYTHON, call: str = "call",
+    kernels: int = 0, device_ms: int = 0,
+) -> Piece:  # fmt: skip
+    """In a stage, and in an operation of it; with kernels, a device works for some of the time at the end."""
+    return Piece(ms / 1000, operation, category, call, False, stage, kernels, device_ms / 1000)
 
 
 def receive(ms: int, stream: str, stage: str = "training_loop", operation: str = "wait_for_batch") -> Piece:
-    return Piece(ms, stage, operation, Category.WAIT, f"posix.read {stream}")
-
-
-def send(stream: str) -> Piece:
-    return Piece(0, category=Category.WAIT, call=f"posix.write {stream}")
+    return work(ms, stage, operation, Category.WAIT, f"posix.read {stream}")
 
 
 def advice_on(directory: Path, processes: Mapping[str, Sequence[Piece]]) -> Advice:
-    """Of a trace in which each process does its pieces one after the other; the first process is the command's."""
-    writer = TraceWriter(directory)
-    for pid, (name, pieces) in enumerate(processes.items(), start=1):
-        process = writer.process(pid=pid)
-        process.properties({"process_name": name})
-        thread, now = process.thread(), 0
-        queue = process.queue(0) if any(piece.kernels for piece in pieces) else None
-        for piece in pieces:
-            end = now + piece.ms * MS
-            opened = [each for each in (piece.stage, piece.operation) if each]
-            for each in opened:
-                thread.begin_operation(now, each)
-            if piece.category is not Category.PYTHON:
-                thread.begin_boundary(now, piece.category, piece.call)
-                thread.end(end)
-            for _ in opened:
-                thread.end(end)
-            for number in range(piece.kernels):
-                length = piece.device_ms * MS // piece.kernels
-                launch = process.launch_site(piece.operation, piece.stage)
-                start = end - (piece.kernels - number) * length
-                assert queue is not None
-                queue.record(DeviceWork.KERNEL, start, start + length, "gemv", launch)
-            now = end
-        process.stop(now)
-    advice = analyze(open_trace(writer.write(MANIFEST))).advice
-    assert advice is not None
-    return advice
+    return advice_of(traced(directory, processes))
 
 
 def savings(advice: Advice) -> dict[str, float]:
@@ -72,13 +34,13 @@ def savings(advice: Advice) -> dict[str, float]:
     return {change.name: pytest.approx(1000 * change.saving_s) for change in advice.changes}
 
 
-GENERATE = Piece(10_000, "inference", "generate")
-UPDATE = Piece(6_000, "backpropagation", "update_actor")
+GENERATE = work(10_000, "inference", "generate")
+UPDATE = work(6_000, "backpropagation", "update_actor")
 
 
 def test_rollout_and_training_may_overlap(tmp_path: Path) -> None:
     """Of 10 s and 6 s and a second for the rest, 11 s are left."""
-    advice = advice_on(tmp_path, {"main": [GENERATE, UPDATE, Piece(1_000, "training_loop")]})
+    advice = advice_on(tmp_path, {"main": [GENERATE, UPDATE, work(1_000, "training_loop")]})
     assert savings(advice)["overlap rollout and training"] == 6_000
     change = next(change for change in advice.changes if change.name == "overlap rollout and training")
     assert (change.stage, change.speedup) == ("backpropagation", pytest.approx(17 / 11))
@@ -87,7 +49,7 @@ def test_rollout_and_training_may_overlap(tmp_path: Path) -> None:
 
 
 def test_rollouts_that_are_shorter_hide_behind_training(tmp_path: Path) -> None:
-    advice = advice_on(tmp_path, {"main": [GENERATE._replace(ms=2_000), UPDATE]})
+    advice = advice_on(tmp_path, {"main": [GENERATE._replace(seconds=2), UPDATE]})
     change = next(change for change in advice.changes if change.name == "overlap rollout and training")
     assert (change.stage, change.saving_s) == ("inference", pytest.approx(2))
     assert change.assumption == "rollout, 2 s, and training, 6 s, a ratio of 0.333, ran at once"
@@ -103,38 +65,36 @@ def test_what_overlaps_already_saves_nothing_more(tmp_path: Path) -> None:
 
 
 def test_a_process_that_does_both_for_another_may_overlap_them(tmp_path: Path) -> None:
-    main = [Piece(11_000, "training_loop"), receive(10_000, "pipe:[1]")]
-    worker = [GENERATE._replace(ms=6_000), UPDATE._replace(ms=4_000), send("pipe:[1]")]
+    main = [work(11_000, "training_loop"), receive(10_000, "pipe:[1]")]
+    worker = [GENERATE._replace(seconds=6), UPDATE._replace(seconds=4), send("pipe:[1]")]
     advice = advice_on(tmp_path, {"main": main, "worker": worker})
     assert savings(advice)["overlap rollout and training"] == 4_000
 
 
 def test_a_run_that_neither_generates_nor_synchronises_is_told_nothing_of_it(tmp_path: Path) -> None:
-    advice = advice_on(tmp_path, {"main": [Piece(10_000, "inference", "sample_action"), UPDATE]})
+    advice = advice_on(tmp_path, {"main": [work(10_000, "inference", "sample_action"), UPDATE]})
     assert set(savings(advice)) == {"batch inference", "compile the update"}
     assert "synchronisation" not in advice.text
 
 
 def test_weights_that_take_long(tmp_path: Path) -> None:
-    transfer, load = Piece(2_000, "synchronisation", "transfer"), Piece(1_000, "synchronisation", "load")
-    advice = advice_on(tmp_path, {"main": [Piece(10_000, "inference"), UPDATE, transfer, load]})
+    transfer, load = work(2_000, "synchronisation", "transfer"), work(1_000, "synchronisation", "load")
+    advice = advice_on(tmp_path, {"main": [work(10_000, "inference"), UPDATE, transfer, load]})
     assert savings(advice)["synchronise weights beside the rest"] == 3_000
     assert "(3 s less, if synchronisation took no time)" in advice.text
 
 
 def test_waiting_for_who_loads_weights_goes_with_it(tmp_path: Path) -> None:
     main = [UPDATE, receive(3_000, "pipe:[1]", "synchronisation", "sync_weights")]
-    loading = [Piece(2_000, "synchronisation", "load"), send("pipe:[1]")]
+    loading = [work(2_000, "synchronisation", "load"), send("pipe:[1]")]
     advice = advice_on(tmp_path, {"main": main, "engine": loading})
     assert savings(advice)["synchronise weights beside the rest"] == 3_000
 
 
 def test_rewards_on_the_cpu(tmp_path: Path) -> None:
     """A judge that runs on the device is no such reward, and neither is a tool."""
-    judge = Piece(
-        2_000, "simulation", "reward", Category.CUDA_WAIT, "cudaStreamSynchronize", kernels=1, device_ms=2_000
-    )
-    reward, tool = Piece(4_000, "simulation", "reward"), Piece(3_000, "simulation", "tool_call")
+    judge = work(2_000, "simulation", "reward", Category.CUDA_WAIT, "cudaStreamSynchronize", kernels=1, device_ms=2_000)
+    reward, tool = work(4_000, "simulation", "reward"), work(3_000, "simulation", "tool_call")
     advice = advice_on(tmp_path, {"main": [GENERATE, judge, reward, tool, UPDATE]})
     assert savings(advice)["compute rewards beside the rest"] == 4_000
     assert "(4 s less, if the CPU took no time for rewards)" in advice.text
@@ -142,14 +102,14 @@ def test_rewards_on_the_cpu(tmp_path: Path) -> None:
 
 def test_decoding_that_is_bound_by_its_launches(tmp_path: Path) -> None:
     """10 s with 1,000 kernels that take 4 s: the device idles for 6 s, which is 6 ms each."""
-    decode = Piece(10_000, "inference", "decode", Category.BACKEND, kernels=1_000, device_ms=4_000)
+    decode = work(10_000, "inference", "decode", Category.BACKEND, kernels=1_000, device_ms=4_000)
     advice = advice_on(tmp_path, {"main": [decode, UPDATE]})
     assert savings(advice)["decode by a CUDA graph"] == 6_000
     assert "(6 s less, if the device waited for none of 1,000 launches of 6 ms)" in " ".join(advice.sentences.changes)
 
 
 def test_decoding_in_another_process(tmp_path: Path) -> None:
-    decode = Piece(4_000, "inference", "generate", Category.BACKEND, kernels=100, device_ms=1_000)
+    decode = work(4_000, "inference", "generate", Category.BACKEND, kernels=100, device_ms=1_000)
     main = [UPDATE, receive(5_000, "pipe:[1]")]
     advice = advice_on(tmp_path, {"main": main, "rollout": [decode, send("pipe:[1]")]})
     change = next(change for change in advice.changes if change.name == "decode by a CUDA graph")
@@ -172,18 +132,12 @@ def sample_twice(thread: ThreadWriter) -> None:
         thread.progress((begin + 1_600) * MS, timesteps=begin + 1_600)
 
 
-def advice_of(writer: TraceWriter) -> Advice:
-    advice = analyze(open_trace(writer.write(MANIFEST))).advice
-    assert advice is not None
-    return advice
-
-
 def test_tails_of_samples(tmp_path: Path) -> None:
     """Two tails of 0.6 s."""
     process = (writer := TraceWriter(tmp_path)).process(pid=1)
     sample_twice(process.thread())
     process.stop(3_200 * MS)
-    advice = advice_of(writer)
+    advice = advice_of(writer.write_complete())
     assert savings(advice)["begin other samples in the tail"] == 1_200
     assert (
         "begin other samples in the tail, 1.6 times as fast (1.2 s less, if nothing waited for the last tenth of "
@@ -198,20 +152,17 @@ def test_a_tail_of_others_counts_no_longer_than_it_is_waited_for(tmp_path: Path)
     main.properties({"process_name": "main"})
     sampler.properties({"process_name": "sampler"})
     thread = main.thread()
-    thread.begin_operation(0, "backpropagation")
-    thread.end(6_000 * MS)
-    thread.begin_boundary(6_000 * MS, Category.WAIT, "posix.read pipe:[1]")
-    thread.end(6_200 * MS)
+    thread.operation(0, 6_000 * MS, "backpropagation")
+    thread.boundary(6_000 * MS, 6_200 * MS, Category.WAIT, "posix.read pipe:[1]")
     thread.progress(6_200 * MS, timesteps=1)
     samples = sampler.thread()
     sample_twice(samples)
-    samples.begin_boundary(3_200 * MS, Category.WAIT, "posix.write pipe:[1]")
-    samples.end(3_200 * MS)
+    samples.boundary(3_200 * MS, 3_200 * MS, Category.WAIT, "posix.write pipe:[1]")
     launch = sampler.launch_site("inference", "inference")
     sampler.queue(0).record(DeviceWork.KERNEL, 1_000 * MS, 1_100 * MS, "gemv", launch)
     for process in (main, sampler):
         process.stop(6_200 * MS)
-    advice = advice_of(writer)
+    advice = advice_of(writer.write_complete())
     (change,) = [change for change in advice.changes if change.name == "begin other samples in the tail"]
     assert (advice.process, change.saving_s) == ("main", pytest.approx(0.2))
     assert change.assumption.endswith(

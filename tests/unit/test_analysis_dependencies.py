@@ -17,7 +17,6 @@ from rlscope.analysis.document import document_of
 from rlscope.model import Category
 from rlscope.trace.reader import open_trace
 
-MANIFEST: dict[str, Any] = {"main_pid": 1, "exit_status": 0, "complete": True}
 READ, WRITE = "posix.read", "posix.write"
 RECV, SEND = "_socket.socket.recv", "_socket.socket.sendall"
 COLUMNS = ["process", "phase", "on", "stream", "count", "wait_s"]
@@ -28,18 +27,16 @@ def process_of(
     writer: TraceWriter, name: str, waits: list[Wait], pid: int | None = None, boot_id: bytes = bytes(16)
 ) -> ProcessWriter:
     """A process of 10 us that waits so."""
-    process = writer.process(pid=pid or len(writer.processes) + 1, boot_id=boot_id)
-    process.properties({"process_name": name})
+    process = writer.process(pid=pid or len(writer.processes) + 1, boot_id=boot_id, name=name)
     thread = process.thread()
     for boundary, start, end in waits:
-        thread.begin_boundary(start, Category.WAIT, boundary)
-        thread.end(end)
+        thread.boundary(start, end, Category.WAIT, boundary)
     process.stop(10_000)
     return process
 
 
 def written(writer: TraceWriter) -> Analysis:
-    return analyze(open_trace(writer.write(MANIFEST)))
+    return analyze(open_trace(writer.write_complete()))
 
 
 def rows(table: pd.DataFrame) -> list[list[Any]]:
@@ -111,8 +108,7 @@ def test_several_receivers_share_a_wait_for_room_by_how_often_they_received(tmp_
 
 def test_waits_belong_to_the_phase_they_were_in(tmp_path: Path) -> None:
     writer = TraceWriter(tmp_path)
-    main = writer.process(pid=1, boot_id=bytes(16))
-    main.properties({"process_name": "main"})
+    main = writer.process(pid=1, boot_id=bytes(16), name="main")
     thread = main.thread()
     for phase, start in (("self_play", 100), ("training", 1000)):
         thread.begin_phase(start, phase)

@@ -26,7 +26,6 @@ from rlscope.trace.reader import open_trace
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
 from rlscope.version import FORMAT_VERSION
 
-MANIFEST: dict[str, Any] = {"main_pid": 7, "exit_status": 0, "complete": True}
 KERNEL = "_ZN2at6native13reduce_kernelILi512ELi1EEEvPf"
 SHOWN_KERNEL = "void at::native::reduce_kernel<512, 1>(float*)"
 CUDA = {"driver_version": 13000, "cupti_version": 130001, "cupti_path": "/lib/libcupti.so.13", "state": "recorded"}
@@ -49,11 +48,9 @@ def shared(tmp_path: Path) -> Path:
     main = trainer.thread()
     main.begin_operation(5_000, "inference")
     main.begin_operation(5_050, "act")
-    main.begin_boundary(5_100, Category.CUDA, "cudaLaunchKernel")
-    main.end(5_150)
+    main.boundary(5_100, 5_150, Category.CUDA, "cudaLaunchKernel")
     main.end(5_200)
-    main.begin_boundary(5_300, Category.CUDA_WAIT, "cudaStreamSynchronize")
-    main.end(5_500)
+    main.boundary(5_300, 5_500, Category.CUDA_WAIT, "cudaStreamSynchronize")
     main.end(5_900)
     act = trainer.launch_site("act", "inference", stream=0)
     for number, start in ((0, 5_150), (1, 5_100)):
@@ -68,7 +65,7 @@ def shared(tmp_path: Path) -> Path:
     worker.thread()
     worker.queue(0).record(DeviceWork.KERNEL, 5_300, 5_500, "step")
     worker.stop(6_000)
-    writer.write(MANIFEST)
+    writer.write_complete()
     (tmp_path / "trace" / UTILIZATION_NAME).write_text(f"{HEADER}\n5000,GPU-b,1.0,\n6000,GPU-b,0.75,1024\n")
     return tmp_path / "trace"
 
@@ -183,7 +180,7 @@ def test_verbs_show_devices(shared: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_no_device_no_section(tmp_path: Path) -> None:
     writer = TraceWriter(tmp_path)
     writer.process(pid=7).stop(10)
-    writer.write(MANIFEST)
+    writer.write_complete()
     shown = CliRunner().invoke(analyze_verb, [str(tmp_path)], catch_exceptions=False).output
     assert "GPU" not in shown
     assert "Devices" not in CliRunner().invoke(inspect_verb, [str(tmp_path)], catch_exceptions=False).output
@@ -199,7 +196,7 @@ def test_what_was_not_recorded_is_said(tmp_path: Path) -> None:
     process.properties({"cuda": {**CUDA, "state": "failed", "error": "CUPTI 39: another tool has it"}})
     process.stop(3_000_000_000)
     process.header = replace(process.header, dropped_device_records=5, unresolved_launches=2, dropped_records=1)
-    trace = open_trace(writer.write(MANIFEST))
+    trace = open_trace(writer.write_complete())
     analysis = analyze(trace)
     assert analysis.why == (
         "process 7: 1 records were dropped",
@@ -230,7 +227,7 @@ def test_devices_of_which_nothing_is_known(tmp_path: Path) -> None:
         process.queue(0).record(DeviceWork.MEMSET, 10, 20, "memset")
         process.queue(1).record(DeviceWork.MEMSET, 15, 30, "memset")
         process.stop(50)
-    trace = open_trace(writer.write(MANIFEST))
+    trace = open_trace(writer.write_complete())
     analysis = analyze(trace)
     assert analysis.gpu.table["uuid"].tolist() == [None, None, "GPU-x"]
     assert analysis.gpu.table["busy_s"].tolist() == pytest.approx([1e-8, 1.5e-8, 1.5e-8])
@@ -333,7 +330,7 @@ def test_union_over_clocks(tmp_path: Path) -> None:
     pairs = [fmt.ClockPair(ticks, 700 + ticks // 2, ticks) for ticks in (0, 4_000)]
     second = writer.processes[1]
     second.header = replace(second.header, clock=fmt.ClockKind.TSC, first_pair=pairs[0], last_pair=pairs[1])
-    analysis = analyze(open_trace(writer.write(MANIFEST)))
+    analysis = analyze(open_trace(writer.write_complete()))
     assert analysis.gpu.table["busy_s"].tolist() == pytest.approx([1e-6])
     assert analysis.gpu.table["kernel_s"].tolist() == pytest.approx([1.5e-6])
     assert analysis.gpu_operations.table["busy_s"].tolist() == pytest.approx([5e-7, 1e-6])
@@ -342,7 +339,7 @@ def test_union_over_clocks(tmp_path: Path) -> None:
 def test_older_format_is_refused_in_one_line(tmp_path: Path) -> None:
     writer = TraceWriter(tmp_path)
     writer.process(pid=7).stop(10)
-    path = next(writer.write(MANIFEST).glob("*.rlscope"))
+    path = next(writer.write_complete().glob("*.rlscope"))
     data = path.read_bytes()
     path.write_bytes(data[:8] + b"\1\0\0\0" + data[12:])
     readable = f"this rlscope reads versions 2 to {FORMAT_VERSION}; record the run again, or analyze"

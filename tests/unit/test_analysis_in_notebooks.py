@@ -38,8 +38,7 @@ def analysis_of(directory: Path, names: list[str], processes: int = 1) -> Analys
         process.properties({"process_name": f"{HOSTILE}{number}"})
         thread = process.thread()
         for place, name in enumerate(names):
-            thread.begin_operation(number + place * S, name)
-            thread.end(number + (place + 1) * S)
+            thread.operation(number + place * S, number + (place + 1) * S, name)
         process.stop(number + len(names) * S)
     return rlscope.analyze(writer.write({"main_pid": 1, "exit_status": 0, "complete": False}))
 

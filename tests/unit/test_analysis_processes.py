@@ -26,7 +26,6 @@ from rlscope.trace.format import EndReason
 from rlscope.trace.reader import open_trace
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
 
-MANIFEST: dict[str, Any] = {"main_pid": 1, "exit_status": 0, "complete": True}
 S = 1_000_000_000
 MINUTE = 60 * S
 
@@ -34,13 +33,12 @@ MINUTE = 60 * S
 def named(
     writer: TraceWriter, name: str, pid: int, parent_pid: int = 0, start: int = 0, boot_id: bytes = bytes(16)
 ) -> ProcessWriter:
-    process = writer.process(pid=pid, parent_pid=parent_pid, start_ticks=start, boot_id=boot_id)
-    process.properties({"process_name": name})
+    process = writer.process(pid=pid, parent_pid=parent_pid, start_ticks=start, boot_id=boot_id, name=name)
     return process
 
 
 def written(writer: TraceWriter) -> Analysis:
-    return analyze(open_trace(writer.write(MANIFEST)))
+    return analyze(open_trace(writer.write_complete()))
 
 
 def rows(table: pd.DataFrame) -> list[list[Any]]:
@@ -100,17 +98,14 @@ def self_play(directory: Path) -> TraceWriter:
         worker = named(writer, f"worker_{number}", 2 + number, 1, start=100)
         thread = worker.thread()
         thread.begin_phase(100 + 10 * number, "self_play")
-        thread.begin_boundary(200, Category.WAIT, "time.sleep")
-        thread.end(250)
+        thread.boundary(200, 250, Category.WAIT, "time.sleep")
         thread.end(end)
         worker.stop(1000)
     trainer = named(writer, "trainer", 1)
     thread = trainer.thread()
     thread.begin_phase(0, "training")
-    thread.begin_phase(400, "evaluation")
-    thread.end(700)
-    thread.begin_boundary(750, Category.CUDA_WAIT, "cudaStreamSynchronize")
-    thread.end(850)
+    thread.phase(400, 700, "evaluation")
+    thread.boundary(750, 850, Category.CUDA_WAIT, "cudaStreamSynchronize")
     thread.end(1000)
     trainer.queue(0).record(DeviceWork.KERNEL, 700, 800, "gemm")
     trainer.stop(1000)
@@ -165,8 +160,7 @@ def test_clocks_five_minutes_apart(tmp_path: Path) -> None:
         pair = replace(pair, realtime_ns=pair.realtime_ns + offset)
         process.header = replace(process.header, first_pair=pair, last_pair=pair)
         thread = process.thread()
-        thread.begin_phase(11 * S, "self_play")
-        thread.end(13 * S)
+        thread.phase(11 * S, 13 * S, "self_play")
         process.properties({"devices": {"0": {"uuid": "GPU-a" if pid == 1 else "GPU-b"}}})
         process.queue(0).record(DeviceWork.KERNEL, 12 * S, 13 * S, "gemm")
         process.stop(14 * S)
@@ -188,8 +182,7 @@ def test_a_killed_worker(tmp_path: Path) -> None:
     killed = named(writer, "worker_3", 9, 1, start=100)
     thread = killed.thread()
     thread.begin_phase(150, "self_play")
-    thread.begin_boundary(200, Category.WAIT, "_socket.socket.recv socket:[5]")
-    thread.end(600)
+    thread.boundary(200, 600, Category.WAIT, "_socket.socket.recv socket:[5]")
     thread.begin_boundary(620, Category.WAIT, "_socket.socket.recv socket:[5]")
     thread.begin_operation(700, "mcts")
     analysis = written(writer)
@@ -213,7 +206,7 @@ def test_device_timeline_is_a_union_over_processes(tmp_path: Path) -> None:
         process.properties({"devices": {"0": {"uuid": "GPU-a"}}})
         process.queue(0).record(DeviceWork.KERNEL, start, end, "gemm")
         process.stop(20_000)
-    directory = writer.write(MANIFEST)
+    directory = writer.write_complete()
     (directory / UTILIZATION_NAME).write_text(f"{HEADER}\n1000,GPU-a,0,\n1250,GPU-a,1.0,\n1300,GPU-a,0.5,\n")
     analysis = analyze(open_trace(directory))
     timeline = analysis.device_timeline.table

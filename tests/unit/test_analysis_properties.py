@@ -109,6 +109,20 @@ def test_injected_overhead_is_removed(
     assert sum(difference.values()) == after["uncorrectable"][1]
 
 
+def test_more_operations_than_a_set_of_64_bits_has_bits(tmp_path: Path) -> None:
+    thread = ThreadScript(0, 0)
+    for start in range(0, 700, 10):
+        begin = [operation(start, f"op{start // 10}"), boundary(start + 4, Category.BACKEND)]
+        thread.statements += [*begin, End(start + 9), End(start + 10)]
+    script = ProcessScript(stop=700, threads=[thread])
+    found = as_dicts(sweep_script(script, write_script(script, tmp_path), by_thread=True))
+    assert found == sweep_twin(script)
+    names = [f"op{number}" for number in range(70)]
+    assert {row[2:4]: ticks for row, ticks in found["breakdown"].items()} == {
+        (name, category): 5 for name in names for category in ("python", "backend")
+    }
+
+
 @given(st.integers(9, 40), st.randoms(use_true_random=False))
 @settings(max_examples=30, deadline=None)
 def test_many_threads(count: int, random) -> None:  # type: ignore[no-untyped-def]

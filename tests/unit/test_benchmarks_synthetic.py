@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from calls import chunks_in
 from trace_builder import Begin, End, ProcessScript, ThreadScript
 from twin_sweep import as_dicts, sweep_twin
 
@@ -25,24 +26,19 @@ def decode(path: Path) -> ProcessScript:
     header = fmt.FileHeader.unpack(data)
     names: dict[int, tuple[NameKind, Category, str]] = {}
     threads: dict[int, ThreadScript] = {}
-    offset = fmt.FILE_HEADER_BYTES
-    while offset < len(data):
-        magic, kind, flags, chunk_bytes, payload_offset, payload_bytes, crc, stream, _, base, *_ = (
-            fmt.CHUNK_HEADER.unpack_from(data, offset)
-        )
-        assert magic == fmt.CHUNK_MAGIC
-        assert flags == fmt.CHUNK_CLOSED
-        assert chunk_bytes % fmt.CHUNK_ALIGNMENT == 0
-        payload = data[offset + payload_offset : offset + payload_offset + payload_bytes]
-        summed = bytearray(data[offset : offset + payload_offset + payload_bytes])
+    for at, chunk in chunks_in(data):
+        assert chunk.flags == fmt.CHUNK_CLOSED
+        assert chunk.chunk_bytes % fmt.CHUNK_ALIGNMENT == 0
+        begin, end = at + chunk.payload_offset, at + chunk.payload_offset + chunk.payload_bytes
+        summed = bytearray(data[at:end])
         summed[20:24] = bytes(4)  # where it stands itself
-        assert _analysis.crc32c(summed) == crc
-        if kind == fmt.ChunkKind.CATALOG:
-            names |= decode_names(payload)
+        assert _analysis.crc32c(summed) == chunk.crc32c
+        if chunk.kind == fmt.ChunkKind.CATALOG:
+            names |= decode_names(data[begin:end])
         else:
-            thread = threads.setdefault(stream, ThreadScript(stream, base))
-            thread.statements += decode_records(payload, base, names)
-        offset += chunk_bytes
+            thread = threads.setdefault(chunk.stream, ThreadScript(chunk.stream, chunk.base_ticks))
+            thread.statements += decode_records(data[begin:end], chunk.base_ticks, names)
+    assert at + chunk.chunk_bytes == len(data)
     return ProcessScript(header.start_ticks, header.stop_ticks, threads=list(threads.values()))
 
 

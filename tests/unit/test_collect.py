@@ -12,11 +12,6 @@ import pytest
 WORKLOADS = Path(__file__).resolve().parents[2] / "experiments" / "workloads"
 
 
-@pytest.fixture(autouse=True)
-def workloads_are_importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(WORKLOADS))
-
-
 def collect(output: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, WORKLOADS / "collect.py", *arguments, "--output", output]
     return subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fake_driver import compile_driver
 
 from rlscope.monitor import cuda_driver
 from rlscope.monitor.counter_sampler import ENDING_TAKES, CountersError, DeviceSampler, begin
@@ -24,27 +25,10 @@ from rlscope.trace.counters_file import CounterSamples, read_counters
 TESTS = Path(__file__).resolve().parents[1]
 INTERVAL_NS = 200_000
 COUNTERS = "dram_bytes,achieved_occupancy"
-DRIVER = """
-#include <string.h>
-int cuInit(unsigned flags) { return STATUS; }
-int cuGetErrorString(int status, const char** text) { *text = "made to fail"; return 0; }
-int cuDriverGetVersion(int* version) { *version = VERSION; return 0; }
-int cuDeviceGetCount(int* count) { *count = COUNT; return 0; }
-int cuDeviceGet(int* device, int index) { *device = index; return 0; }
-int cuDeviceGetName(char* name, int size, int device) { strncpy(name, "Fake GPU", size); return 0; }
-int cuDeviceGetAttribute(int* value, int attribute, int device) { *value = attribute == 75 ? 9 : 0; return 0; }
-int cuDeviceGetUuid_v2(char* uuid, int device) { memset(uuid, 0xab + device, 16); return 0; }
-"""
 UUID = "GPU-abababab-abab-abab-abab-abababababab"
 SECOND_UUID = "GPU-acacacac-acac-acac-acac-acacacacacac"
 #: By which the clock of a device of our own is ahead of CLOCK_MONOTONIC.
 CLOCK_OFFSET_NS = 1_000_000_000_000_000
-
-
-def compile_driver(folder: Path, count: int = 1, version: int = 13000, status: int = 0) -> None:
-    settings = [f"-DCOUNT={count}", f"-DVERSION={version}", f"-DSTATUS={status}"]
-    command = ["c++", "-shared", "-fPIC", "-w", "-x", "c++", "-", "-o", str(folder / "libcuda.so.1"), *settings]
-    subprocess.run(command, input=f'extern "C" {{{DRIVER}}}', text=True, check=True)
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,7 @@ def traced(directory: Path) -> Path:
     writer = TraceWriter(directory)
     process = writer.process()
     thread = process.thread()
-    thread.begin_operation(0, "inference")
-    thread.end(600_000)
+    thread.operation(0, 600_000, "inference")
     process.stop(1_000_000)
     writer.write({"complete": True})
     return directory

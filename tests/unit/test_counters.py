@@ -75,8 +75,7 @@ def record(directory: Path, processes: Mapping[str, Sequence[Work]], manifest: d
         process.properties({"process_name": name, "devices": {"0": device}})
         thread = process.thread()
         thread.begin_operation(0, "inference")
-        thread.begin_operation(100 * US, "act")
-        thread.end(500 * US)
+        thread.operation(100 * US, 500 * US, "act")
         thread.end(600 * US)
         queue = process.queue(0)
         for one in work:

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fake_driver import compile_driver
 
 from benchmarks.trace_writer import TraceWriter
 from rlscope.checks import cupti_check
@@ -16,18 +17,6 @@ from rlscope.monitor import cuda_driver
 
 SCRIPT = Path(__file__).resolve().parents[2] / "dockerfiles" / "sh" / "test_cupti_profiler_api.sh"
 
-DRIVER = """
-#include <string.h>
-int cuInit(unsigned flags) { return STATUS; }
-int cuGetErrorString(int status, const char** text) { *text = "made to fail"; return 0; }
-int cuDriverGetVersion(int* version) { *version = 12080; return 0; }
-int cuDeviceGetCount(int* count) { *count = COUNT; return 0; }
-int cuDeviceGet(int* device, int index) { *device = index; return 0; }
-int cuDeviceGetName(char* name, int size, int device) { strncpy(name, "Fake GPU", size); return 0; }
-int cuDeviceGetAttribute(int* value, int attribute, int device) { *value = attribute == 75 ? 9 : 0; return 0; }
-int cuDevicePrimaryCtxRetain(void** context, int device) { return 2; }
-"""
-
 
 @pytest.fixture
 def libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -36,13 +25,6 @@ def libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("LD_LIBRARY_PATH", str(folder))
     return folder
-
-
-def install_driver(libraries: Path, status: int, devices: int = 1) -> None:
-    source = libraries / "driver.c"
-    source.write_text(DRIVER)
-    command = ["c++", "-x", "c", "-shared", "-fPIC", f"-DSTATUS={status}", f"-DCOUNT={devices}"]
-    subprocess.run([*command, source, "-o", libraries / "libcuda.so.1"], check=True)
 
 
 def run_script() -> subprocess.CompletedProcess[str]:
@@ -60,7 +42,7 @@ def test_the_script_of_the_container_says_that_there_is_no_gpu(libraries: Path) 
 
 @pytest.mark.parametrize(("status", "devices"), [(100, 0), (0, 0)])
 def test_no_device_is_cpu_only(libraries: Path, status: int, devices: int) -> None:
-    install_driver(libraries, status, devices)
+    compile_driver(libraries, devices, 12080, status)
     finished = run_script()
     assert (finished.returncode, finished.stderr) == (0, "")
     assert "no device" in finished.stdout and "CPU-only mode" in finished.stdout
@@ -71,7 +53,7 @@ def test_no_device_is_cpu_only(libraries: Path, status: int, devices: int) -> No
     [(803, "restart the machine, or the container"), (802, "nvidia-fabricmanager"), (999, "nvidia-smi says what")],
 )
 def test_a_driver_that_fails_is_to_be_fixed(libraries: Path, status: int, fix: str) -> None:
-    install_driver(libraries, status)
+    compile_driver(libraries, 1, 12080, status)
     finished = run_script()
     assert (finished.returncode, finished.stderr) == (1, "")
     assert f"FIX   driver     cuInit failed with error {status}: made to fail" in finished.stdout
@@ -79,7 +61,7 @@ def test_a_driver_that_fails_is_to_be_fixed(libraries: Path, status: int, fix: s
 
 
 def test_a_gpu_that_cannot_be_used_is_to_be_fixed(libraries: Path) -> None:
-    install_driver(libraries, 0)
+    compile_driver(libraries, 1, 12080)
     finished = run_script()
     assert (finished.returncode, finished.stderr) == (1, "")
     assert "ok    driver     for CUDA 12.8" in finished.stdout
@@ -146,8 +128,7 @@ def recorded(directory: Path, devices: int = 1, launcher: str = OPERATION, witho
     thread.begin_operation(1, OPERATION)
     for name in ("cuMemsetD8Async", "cuLaunchKernel", "cuMemcpyDtoH"):
         if name != without:
-            thread.begin_boundary(3, Category.CUDA, name)
-            thread.end(3)
+            thread.boundary(3, 3, Category.CUDA, name)
     thread.end(50)
     launch = process.launch_site(launcher)
     for device in range(devices):

@@ -24,7 +24,6 @@ from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.model import Category
 from rlscope.trace.reader import open_trace
 
-MANIFEST: dict[str, Any] = {"main_pid": 7, "exit_status": 0, "complete": True}
 ONE_CLOCK = (0, 0, 1, 1)
 
 ONE_PROCESS = """
@@ -228,10 +227,9 @@ def write_two(directory: Path, scripts: list[str], is_linked: bool = True) -> Pa
         process.properties({"process_name": name, "devices": {"0": {"uuid": "GPU-a", "name": "NVIDIA H200"}}})
         if is_linked and number:
             thread = process.thread(stream=3, start_ticks=1)
-            thread.begin_boundary(1, Category.WAIT, "posix.write pipe:[1]")
-            thread.end(1)
+            thread.boundary(1, 1, Category.WAIT, "posix.write pipe:[1]")
         _add(script, process)
-    return writer.write(MANIFEST)
+    return writer.write_complete()
 
 
 def _add(script: ProcessScript, process: Any) -> None:

@@ -15,7 +15,6 @@ from rlscope.analysis.document import document_of
 from rlscope.model import DeviceWork
 from rlscope.trace.reader import open_trace
 
-MANIFEST: dict[str, Any] = {"main_pid": 7, "exit_status": 0, "complete": True}
 SECOND = 1_000_000_000
 
 
@@ -29,7 +28,7 @@ def write(directory: Path, works: dict[str, list[tuple[int, int]]], uuid: str = 
         for start, end in work:
             process.queue(0).record(DeviceWork.KERNEL, start * SECOND, end * SECOND, "gemm")
         process.stop(10 * SECOND)
-    return writer.write(MANIFEST)
+    return writer.write_complete()
 
 
 def test_overlap_is_shared_and_never_split(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from rlscope.report.report_page import write_report
 from rlscope.report.workloads import complete_view, published_view, transitions_view, workloads
 from rlscope.trace.reader import open_trace
 
-MANIFEST = {"main_pid": 1, "exit_status": 0, "complete": True}
 S = 1_000_000_000
 SAID = "8 s, left out of advice, figures, transitions and the time for all timesteps"
 
@@ -69,12 +68,11 @@ def write_training(main: Seconds) -> None:
 @pytest.fixture
 def trace(tmp_path: Path) -> Path:
     writer = TraceWriter(tmp_path / "trace")
-    process = writer.process(pid=1)
-    process.properties({"process_name": "main"})
+    process = writer.process(pid=1, name="main")
     main = Seconds(process.thread())
     write_training(main)
     process.stop(main.now * S)
-    return writer.write(MANIFEST)
+    return writer.write_complete()
 
 
 @pytest.fixture
@@ -148,14 +146,13 @@ def test_each_output_says_how_long_it_was(trace: Path, analysis: Analysis, tmp_p
 def test_who_only_evaluates_is_shown_whole(tmp_path: Path) -> None:
     """A trained model that is tested, twice: there is no training from which to tell it."""
     writer = TraceWriter(tmp_path / "trace")
-    process = writer.process(pid=1)
-    process.properties({"process_name": "main"})
+    process = writer.process(pid=1, name="main")
     main = Seconds(process.thread())
     for _ in range(2):
         main.now += 3
         evaluate(main)
     process.stop((main.now + 2) * S)
-    analysis = analyze(open_trace(writer.write(MANIFEST)))
+    analysis = analyze(open_trace(writer.write_complete()))
     assert analysis.evaluation_s == {}
     rows = analysis.transitions.table.set_index(["operation", "to"])["count"]
     assert rows.to_dict() == {("inference", "backend"): 6, ("(none)", "wait"): 2}
@@ -170,8 +167,7 @@ def test_who_only_evaluates_is_shown_whole(tmp_path: Path) -> None:
 def test_evaluation_after_the_loop_of_a_script_does_not_stretch_it(tmp_path: Path) -> None:
     """Saving between the last update and the evaluation is ending, not training."""
     writer = TraceWriter(tmp_path / "trace")
-    process = writer.process(pid=1)
-    process.properties({"process_name": "main"})
+    process = writer.process(pid=1, name="main")
     main = Seconds(process.thread())
     for _ in range(3):
         main.operation("simulation", 1, Category.SIMULATOR)
@@ -180,7 +176,7 @@ def test_evaluation_after_the_loop_of_a_script_does_not_stretch_it(tmp_path: Pat
     main.now += 5
     evaluate(main)
     process.stop(main.now * S)
-    advice = analyze(open_trace(writer.write(MANIFEST))).advice
+    advice = analyze(open_trace(writer.write_complete())).advice
     assert advice is not None
     assert advice.total_s == pytest.approx(11)
     assert advice.text.endswith("Left out of main: 6 s after it, as ending, and 4 s of evaluation.")
@@ -189,15 +185,14 @@ def test_evaluation_after_the_loop_of_a_script_does_not_stretch_it(tmp_path: Pat
 def test_processes_are_told_apart_and_those_that_only_evaluate_are_not_left_out(tmp_path: Path) -> None:
     writer = TraceWriter(tmp_path / "trace")
     for pid, name in enumerate(("learner", "tester"), start=1):
-        process = writer.process(pid=pid)
-        process.properties({"process_name": name})
+        process = writer.process(pid=pid, name=name)
         main = Seconds(process.thread())
         if name == "learner":
             write_training(main)
         else:
             evaluate(main)
         process.stop(main.now * S)
-    trace = writer.write(MANIFEST)
+    trace = writer.write_complete()
     assert analyze(open_trace(trace)).evaluation_s == {"learner": pytest.approx(8)}
     output = CliRunner().invoke(analyze_verb, [str(trace)]).output
     assert f"- evaluation in learner: {SAID}" in " ".join(output.split())
@@ -222,10 +217,9 @@ def test_waits_for_the_workers_of_an_evaluation_are_not_followed(tmp_path: Path)
     other = Seconds(worker.thread())
     other.now = 2
     other.operation("simulation", 6, Category.SIMULATOR)
-    other.thread.begin_boundary(other.now * S, Category.WAIT, "posix.write pipe:[1]")
-    other.thread.end(other.now * S + 1)
+    other.thread.boundary(other.now * S, other.now * S + 1, Category.WAIT, "posix.write pipe:[1]")
     worker.stop(main.now * S)
-    analysis = analyze(open_trace(writer.write(MANIFEST)))
+    analysis = analyze(open_trace(writer.write_complete()))
     assert ["learner", "evaluation", "worker"] in analysis.dependencies.table[
         ["process", "phase", "on"]
     ].values.tolist()

@@ -49,8 +49,7 @@ def trained(directory: Path, costs: dict[str, Cost] | None, made_on: Conditions 
         thread.begin_operation(start * SECOND, stage)
         for call in range(1000):
             at = start * SECOND + call * SECOND // 100
-            thread.begin_boundary(at, category, "step")
-            thread.end(at + SECOND // 200)
+            thread.boundary(at, at + SECOND // 200, category, "step")
         thread.end((start + 10) * SECOND)
     thread.progress(20 * SECOND, 1000, 1_000_000)
     process.stop(20 * SECOND)

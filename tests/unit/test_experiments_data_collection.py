@@ -12,7 +12,7 @@ from typing import Any
 import collect
 import pandas as pd
 import pytest
-from executed_runs import leave_run
+from executed_runs import leave_run, measured_on, on
 
 from benchmarks.trace_writer import TraceWriter
 from experiments.data_collection import figures
@@ -42,8 +42,7 @@ from experiments.harness.progress import Recorded, StudyRun
 from experiments.harness.provenance import Provenance
 from experiments.verdicts import other_machines
 from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, Verdict, load_claims
-from experiments.verdicts.kept_verdicts import MEASURED
-from experiments.verdicts.other_machines import THIS_MACHINE, kept_results, origin_of, verdicts_of
+from experiments.verdicts.other_machines import THIS_MACHINE, origin_of, verdicts_of
 from rlscope.build import built_from
 from rlscope.errors import UsageError
 from rlscope.model import Category
@@ -225,21 +224,12 @@ NO_ROBOT_LIMITS = ROBOT_LIMITS.iloc[:0]
 
 
 def results(rows: list[Row], device: str = "cuda", budget: str = "quick") -> Measurements:
-    machine = {"cpu": "a processor", "cores": 2, **({"gpus": ["NVIDIA H200"]} if device == "cuda" else {})}
-    where = (
-        device,
-        budget,
-        "scripts/gpu_suite.sh OUTPUT data_collection",
-        "2026-11-22",
-        machine,
-        {"torch": "2.11"},
-        [built_from()],
-    )
     layers, crossings = (
         pd.concat([table.assign(repetition=repetition) for repetition in range(3)], ignore_index=True)
         for table in (LAYERS, CROSSINGS)
     )
-    return Measurements(*where, rows, layers, crossings, ROBOT_LIMITS)
+    measured = {"rows": rows, "layers": layers, "crossings": crossings, "robot_limits": ROBOT_LIMITS}
+    return Measurements(**measured_on(device, budget), **measured)
 
 
 def test_a_row_is_throughput() -> None:
@@ -549,7 +539,7 @@ def test_machines_are_judged_apart() -> None:
     assert own.measured.value == 3
     other = verdict_of(verdicts, "xla_to_gym", "NVIDIA H200")
     assert (other.verdict, other.claim.hardware, other.claim.above, other.provisional) == (HOLDS, "gpu", 100, True)
-    assert other.remark == "measured on NVIDIA H200, 2026-11-22, by `scripts/gpu_suite.sh OUTPUT data_collection`"
+    assert other.remark == "measured on NVIDIA H200, 2026-11-22, by `scripts/gpu_suite.sh OUTPUT a_study`"
     differing = verdict_of(verdicts, "xla_to_pytorch", "NVIDIA H200")
     assert differing.remark.startswith(f"{differing.claim.may_differ}; measured on NVIDIA H200")
     gpu = [verdict for verdict in verdicts if verdict.claim.hardware == "gpu"]
@@ -565,19 +555,6 @@ def test_without_a_gpu_and_without_kept_results_its_claims_are_not_testable() ->
     }
 
 
-def test_results_can_be_kept(tmp_path: Path) -> None:
-    found = results(everything())
-    found.save(tmp_path / "h200")
-    ((name, again),) = kept_results(tmp_path, load).items()
-    assert name == "h200"
-    assert again.source == found.source
-    assert "NVIDIA H200" in again.source and "2026-11-22" in again.source
-    assert again.measured == found.measured
-    assert metrics_of(again.measured, again.layers, again.crossings) == metrics_of(
-        found.measured, found.layers, found.crossings
-    )
-
-
 def test_a_machine_that_recorded_nothing_can_be_kept(tmp_path: Path) -> None:
     found = replace(results(collected()), layers=NO_LAYERS, crossings=NO_CROSSINGS, robot_limits=NO_ROBOT_LIMITS)
     found.save(tmp_path / "h200")
@@ -589,15 +566,6 @@ def test_a_machine_that_recorded_nothing_can_be_kept(tmp_path: Path) -> None:
     )
 
 
-def test_damaged_kept_results_are_told(tmp_path: Path) -> None:
-    results(collected()).save(tmp_path / "h200")
-    (tmp_path / "h200" / "layers.csv").unlink()
-    files = r"rows.jsonl, layers.csv, crossings.csv, robot_limits.csv"
-    with pytest.raises(UsageError, match=rf"expected {files} and machine.json of a"):
-        kept_results(tmp_path, load)
-    assert kept_results(tmp_path / "nowhere", load) == {}
-
-
 def test_results_of_another_recorder_say_so_on_the_page_and_beside_each_verdict() -> None:
     now = results(everything())
     assert "recorder" not in now.source + now.remark
@@ -606,12 +574,6 @@ def test_results_of_another_recorder_say_so_on_the_page_and_beside_each_verdict(
     assert before.remark == f"{now.remark}, of a recorder before hashes were kept"
     other = dataclasses.replace(now, recorders=[built_from() | {"recorder_sha256": "0123456789abcdef"}])
     assert "The results are of another recorder (0123456789ab) than today's (" in other.source
-
-
-def test_what_is_kept_in_the_checkout_can_be_read() -> None:
-    for name, kept in kept_results(study.HERE / MEASURED, load).items():
-        assert kept.hardware == "gpu", name
-        assert metrics_of(kept.measured, kept.layers, kept.crossings)
 
 
 def provenance_of(*hardware: dict[str, Any]) -> Provenance:
@@ -628,11 +590,6 @@ def test_machines_of_two_kinds_are_not_mixed() -> None:
     kinds = ({"cpu": "x", "nodes": []}, {"cpu": "y", "nodes": []})
     with pytest.raises(UsageError, match="expected runs of one kind of machine, found 2"):
         origin_of("cpu", provenance_of(*kinds))
-
-
-def on(monkeypatch: pytest.MonkeyPatch, device: str) -> None:
-    monkeypatch.setattr(case_study, "device", lambda: device)
-    monkeypatch.setattr(case_study, "python_of", lambda environment, package: Path("python"))
 
 
 @pytest.mark.parametrize(("device", "absent"), [("cpu", {"CUDA", "CUDA graph", "Copy"}), ("cuda", set())])
@@ -674,18 +631,16 @@ def leave_recorded(planned: StudyRun) -> Execution:
     thread = process.thread()
     thread.progress(0, 0, is_baseline=True)
     thread.begin_operation(1000, OPERATION)
-    thread.begin_boundary(1000, Category.BACKEND, "call")
-    thread.end(9000)
+    thread.boundary(1000, 9000, Category.BACKEND, "call")
     thread.end(9000)
     thread.progress(9000, 1)
     process.stop(10_000)
-    writer.write({"main_pid": 1, "exit_status": 0, "complete": True})
+    writer.write_complete()
     return execution
 
 
 def test_measured_rows_are_found_where_runs_leave_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     on(monkeypatch, "cpu")
-    monkeypatch.setattr(other_machines, "device", lambda: "cpu")
     smoke = CaseStudy(study.HERE, "smoke", tmp_path)
     (planned, *_) = smoke.runs()
     found = study.measured_here(smoke, [(planned, leave(planned, [row("Gymnasium", 1, 7)]))])
@@ -697,7 +652,6 @@ def test_the_study_draws_and_judges_this_machine_and_those_that_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     on(monkeypatch, "cpu")
-    monkeypatch.setattr(other_machines, "device", lambda: "cpu")
     monkeypatch.setattr(other_machines, "MEASURED", str(tmp_path / "kept"))
     results(everything()).save(tmp_path / "kept" / "h200")
 

@@ -1,6 +1,5 @@
 """What the study of GPU utilization launches, and what it makes of recorded kernels of known length."""
 
-import json
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -8,23 +7,21 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from executed_runs import leave_run, measured_on, on
 
 from benchmarks.trace_writer import TraceWriter
 from experiments.gpu_utilization import run as study
 from experiments.gpu_utilization.figures import LOWEST_PERCENT, duration_text, reported_utilization_figure
-from experiments.gpu_utilization.measurements import COLUMNS, Measurements, counters_of, load, points_of
+from experiments.gpu_utilization.measurements import COLUMNS, Measurements, Tables, counters_of, load, points_of
 from experiments.gpu_utilization.metrics import metrics_of, percent_table
-from experiments.harness import case_study
 from experiments.harness.case_study import WORKLOADS, CaseStudy
 from experiments.harness.execute import Execution, command_of, describe
 from experiments.harness.progress import Recorded, StudyRun
 from experiments.verdicts import other_machines
 from experiments.verdicts.claims import HOLDS, NOT_TESTABLE, UNDECIDED, load_claims
-from experiments.verdicts.kept_verdicts import MEASURED
-from experiments.verdicts.other_machines import THIS_MACHINE, kept_results
+from experiments.verdicts.other_machines import THIS_MACHINE
 from experiments.workloads.tiny_kernels import drive, points
-from rlscope.build import built_from
-from rlscope.errors import IncompleteTraceError, UsageError
+from rlscope.errors import IncompleteTraceError
 from rlscope.model import DeviceWork
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
 
@@ -50,9 +47,7 @@ def measured(repetitions: int = 1) -> pd.DataFrame:
 
 
 def results(device: str = "cuda") -> Measurements:
-    machine = {"cpu": "a processor", "cores": 2, "gpus": ["NVIDIA H200"]}
-    where = (device, "quick", "scripts/gpu_suite.sh OUTPUT", "2026-11-22", machine, {"torch": "2"}, [built_from()])
-    return Measurements(*where, measured(repetitions=3))
+    return Measurements(**measured_on(device), tables=Tables(measured(repetitions=3)))
 
 
 def test_each_length_is_launched_with_each_gap_and_the_wide_kernel_once() -> None:
@@ -142,29 +137,6 @@ def test_the_figure_has_a_panel_for_each_length_and_shows_nothing_as_the_least()
     assert [duration_text(us) for us in (0, 20, 2000)] == ["none", "20 µs", "2 ms"]
 
 
-def test_results_can_be_kept(tmp_path: Path) -> None:
-    found = results()
-    found.save(tmp_path / "h200")
-    ((name, again),) = kept_results(tmp_path, load).items()
-    assert (name, again.source) == ("h200", found.source)
-    pd.testing.assert_frame_equal(again.points, found.points, check_dtype=False, rtol=1e-5)
-
-
-@pytest.mark.parametrize("damage", ["", "operation\n", None])
-def test_damaged_kept_results_are_told(damage: str | None, tmp_path: Path) -> None:
-    results().save(tmp_path / "h200")
-    path = tmp_path / "h200" / "points.csv"
-    path.unlink() if damage is None else path.write_text(damage)
-    with pytest.raises(UsageError, match=r"expected points.csv and machine.json of a measured machine"):
-        kept_results(tmp_path, load)
-
-
-def test_what_is_kept_in_the_checkout_can_be_read() -> None:
-    for name, kept in kept_results(study.HERE / MEASURED, load).items():
-        assert kept.hardware == "gpu", name
-        assert {claim.metric for claim in CLAIMS} == set(metrics_of(kept.points))
-
-
 def test_counters_of_operations_are_told_from_those_of_stages_and_of_nobody() -> None:
     def record(process: str, operation: str, metric: str, working: float, opened: float | None) -> dict[str, object]:
         names = {"process": process, "device": 0, "stage": "(none)", "operation": operation, "metric": metric}
@@ -182,12 +154,6 @@ def test_counters_of_operations_are_told_from_those_of_stages_and_of_nobody() ->
     assert found == {(TINY, "sm_efficiency"): 0.07, (TINY, "achieved_occupancy"): 1.6, ("", "sm_efficiency"): 20.0}
 
 
-def on(monkeypatch: pytest.MonkeyPatch, device: str) -> None:
-    monkeypatch.setattr(case_study, "device", lambda: device)
-    monkeypatch.setattr(other_machines, "device", lambda: device)
-    monkeypatch.setattr(case_study, "python_of", lambda environment, package: Path("python"))
-
-
 @pytest.mark.parametrize("budget", ["smoke", "quick", "paper"])
 def test_the_run_is_recorded_whole_and_with_counters(
     budget: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -203,34 +169,24 @@ def test_the_run_is_recorded_whole_and_with_counters(
 
 def leave(planned: StudyRun, uuid: str = "GPU-a") -> Execution:
     """What a run leaves: ten kernels of 10 us each 100 us, reported as fully used once the driver has noticed."""
-    planned.directory.mkdir(parents=True)
-    writer = TraceWriter(planned.directory / "trace")
+    point = {"operation": TINY, "kernel_us": 10.0, "gap_us": 90.0, "launches": 10}
+    figures = {"points": [point | {"start_ns": 1_000_000, "end_ns": 2_000_000}]}
+    execution = leave_run(planned, figures, gpus=("NVIDIA H100",))
+    writer = TraceWriter(execution.trace)
     process = writer.process(pid=1)
     process.properties({"devices": {"0": {"uuid": uuid, "name": "NVIDIA H200", "compute_capability": "9.0"}}})
     thread = process.thread()
-    thread.begin_operation(1_000_000, TINY)
-    thread.end(2_000_000)
+    thread.operation(1_000_000, 2_000_000, TINY)
     queue = process.queue(0)
     for number in range(10):
         start = 1_000_000 + 100_000 * number
         queue.record(DeviceWork.KERNEL, start, start + 10_000, "spin_kernel", process.launch_site(TINY))
     process.stop(3_000_000)
-    writer.write({"main_pid": 1, "exit_status": 0, "complete": True})
+    writer.write_complete()
     samples = [(1_000_000, 0), (1_500_000, 0), (1_750_000, 0.9), (2_000_000, 1), (3_000_000, 0)]
     lines = [HEADER, *(f"{time_ns},{uuid or 'GPU-a'},{reported},1024" for time_ns, reported in samples)]
     (writer.directory / UTILIZATION_NAME).write_text("\n".join(lines) + "\n")
-    point = {"operation": TINY, "kernel_us": 10.0, "gap_us": 90.0, "launches": 10}
-    figures = {"points": [point | {"start_ns": 1_000_000, "end_ns": 2_000_000}]}
-    (planned.directory / "log.txt").write_text(json.dumps(figures) + "\n")
-    manifest = {
-        "machine": {"cpu": "a processor", "cores": 2, "gpus": ["NVIDIA H100"]},
-        "node": "here",
-        "started": "2026-11-22T10:00:00+00:00",
-        "built_from": built_from(),
-        "description": {"python": "/bin/python", "versions": {"torch": "2.11"}},
-    }
-    (planned.directory / "manifest.json").write_text(json.dumps(manifest))
-    return Execution(planned.run, writer.directory, 1.0, was_complete=False)
+    return execution
 
 
 def test_points_are_made_of_what_was_printed_and_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,7 +217,7 @@ def test_without_a_gpu_nothing_is_run_and_kept_results_are_judged(
     alone = study.run(CaseStudy(study.HERE, "smoke", tmp_path / "alone"))
     assert [verdict.verdict for verdict in alone.verdicts] == [NOT_TESTABLE] * len(CLAIMS)
     assert not alone.missing and not list((tmp_path / "alone").glob("fig_*"))
-    assert load(tmp_path / "alone" / other_machines.MEASUREMENTS).points.empty
+    assert load(tmp_path / "alone" / other_machines.MEASUREMENTS).tables.points.empty
 
     results().save(tmp_path / "kept" / "h200")
     outcome = study.run(CaseStudy(study.HERE, "smoke", tmp_path / "output"))
@@ -286,4 +242,4 @@ def test_with_a_gpu_this_machine_is_drawn_and_judged(tmp_path: Path, monkeypatch
     found = {verdict.claim.metric: verdict.verdict for verdict in outcome.verdicts if verdict.subject == THIS_MACHINE}
     assert found["largest_reported_to_busy"] == UNDECIDED  # of one run
     assert found["tiny_largest_occupancy"] == NOT_TESTABLE  # no counters
-    assert len(load(tmp_path / "output" / other_machines.MEASUREMENTS).points) == 1
+    assert len(load(tmp_path / "output" / other_machines.MEASUREMENTS).tables.points) == 1

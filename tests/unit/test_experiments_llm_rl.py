@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from executed_runs import leave_run
+from executed_runs import leave_run, on
 from matplotlib.axes import Axes
 
 from benchmarks.trace_writer import TraceWriter
-from experiments.harness import case_study
 from experiments.harness.case_study import CaseStudy
 from experiments.harness.execute import Execution
 from experiments.harness.progress import Recorded, StudyRun
@@ -200,7 +199,7 @@ def leave(planned: StudyRun) -> Execution:
             thread.end((end + 4 * place) * MS)
     thread.end(10 * MS)
     process.stop(11 * MS)
-    writer.write({"main_pid": 1, "exit_status": 0, "complete": True})
+    writer.write_complete()
     return execution
 
 
@@ -210,9 +209,7 @@ def leave_all(runs: Sequence[StudyRun]) -> Recorded:
 
 @pytest.fixture
 def made_up_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (case_study, other_machines):
-        monkeypatch.setattr(module, "device", lambda: "cpu")
-    monkeypatch.setattr(case_study, "python_of", lambda environment, package: Path("python"))
+    on(monkeypatch, "cpu")
     monkeypatch.setattr(other_machines, "MEASURED", str(tmp_path / "kept"))
     monkeypatch.setattr(figure_files, "FIGURE_FORMATS", ("png",))
 
@@ -267,8 +264,7 @@ def test_an_earlier_part_without_tables_is_an_error(tmp_path: Path) -> None:
 def test_pairs_differ_in_their_arrangement_alone(
     budget: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(case_study, "device", lambda: device)
-    monkeypatch.setattr(case_study, "python_of", lambda environment, package: Path("python"))
+    on(monkeypatch, device)
     runs = {run.workload.name: run.run.arguments for run in CaseStudy(study.HERE, budget, tmp_path, 1).runs()}
     assert len(runs) == 9
     for slow, fast in PAIRS:

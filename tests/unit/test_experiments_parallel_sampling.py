@@ -316,11 +316,10 @@ def leave(planned: StudyRun, sampled: Sampled) -> Execution:
     thread = process.thread()
     thread.begin_phase(1000, "sampling")
     for begin, stage in ((1000, "inference"), (3000, "simulation")):
-        thread.begin_operation(begin, stage)
-        thread.end(begin + 2000)
+        thread.operation(begin, begin + 2000, stage)
     thread.end(6000)
     process.stop(10_000)
-    writer.write({"main_pid": 1, "exit_status": 0, "complete": True})
+    writer.write_complete()
     return execution
 
 

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from executed_runs import leave_run
+from executed_runs import leave_run, measured_on, on
 
 from benchmarks.trace_writer import TraceWriter
-from experiments.harness import case_study
 from experiments.harness.case_study import CaseStudy
 from experiments.harness.execute import Execution, command_of
 from experiments.harness.matrix import load_matrix
@@ -20,10 +19,8 @@ from experiments.scale_up.measurements import KEY, RUN_COLUMNS, Measurements, Ta
 from experiments.scale_up.metrics import busy_table, metrics_of
 from experiments.verdicts import other_machines
 from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, load_claims
-from experiments.verdicts.kept_verdicts import MEASURED
-from experiments.verdicts.other_machines import THIS_MACHINE, kept_results, verdicts_of
-from rlscope.build import built_from
-from rlscope.errors import IncompleteTraceError, UsageError
+from experiments.verdicts.other_machines import THIS_MACHINE, verdicts_of
+from rlscope.errors import IncompleteTraceError
 from rlscope.model import Category
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
 
@@ -79,9 +76,7 @@ def tables_with(device: bool = True, repetitions: int = 1) -> Tables:
 
 
 def results(device: str = "cuda", budget: str = "quick") -> Measurements:
-    machine = {"cpu": "a processor", "cores": 2, **({"gpus": ["NVIDIA H200"]} if device == "cuda" else {})}
-    where = (device, budget, "scripts/gpu_suite.sh", "2026-11-22", machine, {"torch": "2.11"}, [built_from()])
-    return Measurements(*where, tables_with(device == "cuda", repetitions=3))
+    return Measurements(**measured_on(device, budget), tables=tables_with(device == "cuda", repetitions=3))
 
 
 def test_metrics_of_self_play() -> None:
@@ -158,31 +153,6 @@ def test_claims_are_judged_by_machine() -> None:
     assert {verdict.verdict for verdict in alone if verdict.claim.hardware == "gpu"} == {NOT_TESTABLE}
 
 
-@pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_results_can_be_kept(device: str, tmp_path: Path) -> None:
-    found = results(device)
-    found.save(tmp_path / "h200")
-    ((name, again),) = kept_results(tmp_path, load).items()
-    assert (name, again.source) == ("h200", found.source)
-    for kept, saved in zip(vars(again.tables).values(), vars(found.tables).values(), strict=True):
-        pd.testing.assert_frame_equal(kept, saved.reset_index(drop=True), check_dtype=False, rtol=1e-5)
-
-
-@pytest.mark.parametrize("damage", ["", "process,phase\n", None])
-def test_damaged_kept_results_are_told(damage: str | None, tmp_path: Path) -> None:
-    results().save(tmp_path / "h200")
-    path = tmp_path / "h200" / "phases.csv"
-    path.unlink() if damage is None else path.write_text(damage)
-    with pytest.raises(UsageError, match=r"expected runs.csv, phases.csv, .* and machine.json of a measured machine"):
-        kept_results(tmp_path, load)
-
-
-def test_what_is_kept_in_the_checkout_can_be_read() -> None:
-    for name, kept in kept_results(study.HERE / MEASURED, load).items():
-        assert kept.hardware == "gpu", name
-        assert {claim.metric for claim in CLAIMS if claim.hardware == "gpu"} <= set(metrics_of(kept.tables))
-
-
 def test_a_run_says_of_itself_what_its_last_line_says(tmp_path: Path) -> None:
     log = tmp_path / "log.txt"
     log.write_text('{"moves": 1}\nwarning\n{"moves": 2}\nrlscope: 3 events\n')
@@ -190,12 +160,6 @@ def test_a_run_says_of_itself_what_its_last_line_says(tmp_path: Path) -> None:
     log.write_text("nothing of that kind\n")
     with pytest.raises(IncompleteTraceError, match=r"log.txt: expected the line of JSON that self_play.py prints"):
         figures_in(log, "self_play.py")
-
-
-def on(monkeypatch: pytest.MonkeyPatch, device: str) -> None:
-    monkeypatch.setattr(case_study, "device", lambda: device)
-    monkeypatch.setattr(other_machines, "device", lambda: device)
-    monkeypatch.setattr(case_study, "python_of", lambda environment, package: Path("python"))
 
 
 @pytest.mark.parametrize(("device", "workers"), [("cpu", "2"), ("cuda", "16")])
@@ -224,17 +188,13 @@ def write_trace(directory: Path) -> None:
         (1, "self_play_0", "self_play", (1000, 7000), "posix.write pipe:[7]"),
         (2, "training", "training", (8000, 9000), "posix.read pipe:[7]"),
     ):
-        process = writer.process(pid=pid)
-        process.properties({"process_name": name})
+        process = writer.process(pid=pid, name=name)
         thread = process.thread()
-        thread.begin_boundary(100, Category.WAIT, boundary)
-        thread.end(150)
-        thread.begin_phase(span[0], phase)
-        thread.end(span[1])
-        thread.begin_boundary(9200, Category.WAIT, boundary)
-        thread.end(9250)
+        thread.boundary(100, 150, Category.WAIT, boundary)
+        thread.phase(span[0], span[1], phase)
+        thread.boundary(9200, 9250, Category.WAIT, boundary)
         process.stop(10_000)
-    writer.write({"main_pid": 1, "exit_status": 0, "complete": True})
+    writer.write_complete()
     samples = [(0, 0), (5000, 1), (10_000, 0.5)]
     lines = [HEADER, *(f"{time_ns},processes,{cores}," for time_ns, cores in samples)]
     (directory / UTILIZATION_NAME).write_text("\n".join(lines) + "\n")

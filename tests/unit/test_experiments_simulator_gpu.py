@@ -1,6 +1,5 @@
 """What the study of simulators makes of those that run on a GPU: exact numbers of made-up runs, figure, verdicts."""
 
-import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from executed_runs import leave_run
+from executed_runs import leave_run, on
 
 from benchmarks.trace_writer import TraceWriter
 from experiments.harness import case_study
 from experiments.harness.case_study import CaseStudy
-from experiments.harness.execute import MANIFEST, Execution
+from experiments.harness.execute import Execution
 from experiments.harness.progress import Recorded, StudyRun
 from experiments.simulator_choice import run as study
 from experiments.simulator_choice.device_figure import RECORDS, device_figure
@@ -50,10 +49,7 @@ PRINTED = {"environments": ENVIRONMENTS, "physics_steps": 5, "iteration_s": [9.0
 
 def leave(planned: StudyRun) -> Execution:
     """What a run leaves: 10 ms, 4 of them in simulation, 5 in one call; the GPU simulates from 3 to 5."""
-    execution = leave_run(planned, PRINTED)
-    manifest = json.loads((planned.directory / MANIFEST).read_text())
-    manifest["machine"]["gpus"] = ["a GPU"]
-    (planned.directory / MANIFEST).write_text(json.dumps(manifest))
+    execution = leave_run(planned, PRINTED, gpus=("a GPU",))
     writer = TraceWriter(execution.trace)
     main = (process := writer.process()).thread()
     main.progress(0, 2 * ENVIRONMENTS * STEPS, is_baseline=True)
@@ -63,13 +59,11 @@ def leave(planned: StudyRun) -> Execution:
         (0, 1, Category.CUDA, "cuLaunchKernel"),
         (1, 4, Category.CUDA_WAIT, "cuStreamSynchronize"),
     ):
-        main.begin_boundary(start * MS, category, name)
-        main.end(end * MS)
+        main.boundary(start * MS, end * MS, category, name)
     main.end(4 * MS)
     main.begin_operation(4 * MS, "simulation+inference")
     for start, name in ((4, "cuGraphLaunch"), (5, "cuLaunchKernelEx"), (6, "cudaMemcpyAsync"), (7, "cuModuleLoadData")):
-        main.begin_boundary(start * MS, Category.CUDA, name)
-        main.end((start + 1) * MS)
+        main.boundary(start * MS, (start + 1) * MS, Category.CUDA, name)
     for end in (9, 10):
         main.end(end * MS)
     main.progress(10 * MS, 3 * ENVIRONMENTS * STEPS)
@@ -77,15 +71,14 @@ def leave(planned: StudyRun) -> Execution:
     for start in (3, 4):
         queue.record(DeviceWork.KERNEL, start * MS, (start + 1) * MS, "ant", site)
     process.stop(10 * MS)
-    writer.write({"main_pid": 1, "exit_status": 0, "complete": True})
+    writer.write_complete()
     return execution
 
 
 @pytest.fixture
 def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CaseStudy:
     """The study on a machine with a GPU and nothing but the packages of simulators on it; all runs end at once."""
-    for module in (case_study, other_machines):
-        monkeypatch.setattr(module, "device", lambda: "cuda")
+    on(monkeypatch, "cuda")
     names = ("torch", "brax", "mujoco_playground", "rsl_rl", "cupy")
     monkeypatch.setattr(
         case_study, "python_of", lambda environment, package: Path("python") if package in names else None
@@ -240,8 +233,7 @@ def test_what_a_gpu_has_measured_is_judged_without_one(
 ) -> None:
     study.run(planned)
     shutil.copytree(planned.output / MEASUREMENTS, tmp_path / "kept" / "h100")
-    for module in (case_study, other_machines):
-        monkeypatch.setattr(module, "device", lambda: "cpu")
+    on(monkeypatch, "cpu")
     without = replace(planned, output=tmp_path / "without")
     page = StudyPage("", without.output)
     verdicts = study.verdicts_on_devices(without, page, CLAIMS, [])

@@ -137,11 +137,10 @@ def trace_in(category: Category, directory: Path) -> Path:
     process = (writer := TraceWriter(directory)).process(pid=1)
     thread = process.thread()
     thread.begin_operation(0, "simulation")
-    thread.begin_boundary(0, category, "call")
-    thread.end(10_000)
+    thread.boundary(0, 10_000, category, "call")
     thread.end(10_000)
     process.stop(10_000)
-    return writer.write({"main_pid": 1, "exit_status": 0, "complete": True})
+    return writer.write_complete()
 
 
 def test_a_page_says_what_bounds_recorded_runs(tmp_path: Path) -> None:

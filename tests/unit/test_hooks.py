@@ -167,6 +167,14 @@ def test_an_init_subclass_of_the_library_still_runs(hooks: Hooks) -> None:
 
 
 @pytest.fixture
+def imports() -> Iterator[ImportHooks]:
+    imports = ImportHooks()
+    imports.install()
+    yield imports
+    imports.remove()
+
+
+@pytest.fixture
 def module_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     (tmp_path / "imported_late.py").write_text("value = 1\nloader = __loader__\n")
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -174,10 +182,8 @@ def module_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     sys.modules.pop("imported_late", None)
 
 
-def test_a_callback_runs_after_the_import(module_on_path: str) -> None:
+def test_a_callback_runs_after_the_import(imports: ImportHooks, module_on_path: str) -> None:
     seen: list[types.ModuleType] = []
-    imports = ImportHooks()
-    imports.install()
     imports.after_import(module_on_path, seen.append)
     imports.after_import(module_on_path, seen.append)
     assert not seen
@@ -193,44 +199,32 @@ def test_a_callback_runs_after_the_import(module_on_path: str) -> None:
     assert imports not in sys.meta_path
 
 
-def test_a_module_that_cannot_be_found_fails_as_usual() -> None:
-    imports = ImportHooks()
-    imports.install()
+def test_a_module_that_cannot_be_found_fails_as_usual(imports: ImportHooks) -> None:
     imports.after_import("no_such_module_anywhere", print)
     with pytest.raises(ModuleNotFoundError, match="no_such_module_anywhere"):
         importlib.import_module("no_such_module_anywhere")
-    imports.remove()
 
 
 def test_a_callback_that_fails_does_not_break_the_import(
-    module_on_path: str, capsys: pytest.CaptureFixture[str]
+    imports: ImportHooks, module_on_path: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    imports = ImportHooks()
-    imports.install()
     imports.after_import(module_on_path, lambda module: module.renamed)
     assert importlib.import_module(module_on_path).value == 1
-    imports.remove()
     assert "imported_late (no version) is recorded in part only: AttributeError" in capsys.readouterr().err
 
 
-def test_looking_for_a_module_does_not_use_up_its_callbacks(module_on_path: str) -> None:
+def test_looking_for_a_module_does_not_use_up_its_callbacks(imports: ImportHooks, module_on_path: str) -> None:
     seen: list[types.ModuleType] = []
-    imports = ImportHooks()
-    imports.install()
     imports.after_import(module_on_path, seen.append)
     assert importlib.util.find_spec(module_on_path) is not None
     module = importlib.import_module(module_on_path)
-    imports.remove()
     assert seen == [module]
 
 
-def test_a_callback_can_wait_for_the_module_that_it_is_called_for(module_on_path: str) -> None:
+def test_a_callback_can_wait_for_the_module_that_it_is_called_for(imports: ImportHooks, module_on_path: str) -> None:
     seen: list[types.ModuleType] = []
-    imports = ImportHooks()
-    imports.install()
     imports.after_import(module_on_path, lambda module: imports.after_import(module_on_path, seen.append))
     module = importlib.import_module(module_on_path)
-    imports.remove()
     assert seen == [module]
 
 
@@ -281,9 +275,10 @@ def test_only_the_stage_of_a_default_is_left_out_inside_of_another(
 
 def test_a_method_can_be_a_phase(hooks: Hooks, in_process: Callable[[], Path]) -> None:
     hooks.apply(MethodHook("hooked", "Base", "step", (), phase="evaluation"), MODULE)
-    Base().step()
+    assert Derived().step() == "derived of base"
     swept = vars(_analysis.sweep(str(in_process())))
     assert (swept["events"]["phase"], swept["events"]["operation"]) == (1, 0)
+    assert "evaluation" in {row[0] for row in swept["breakdown"]}
 
 
 class Mixin:
@@ -304,13 +299,6 @@ def test_native_methods_that_subclasses_of_a_python_class_have_are_crossings(in_
     swept = vars(_analysis.sweep(str(in_process())))
     declarations.hooks.restore()
     assert swept["crossings"] == {"collections.deque.popleft": 1}
-
-
-def test_a_method_may_be_a_phase(hooks: Hooks, in_process: Callable[[], Path]) -> None:
-    hooks.apply(MethodHook("hooked", "Base", "step", (), phase="evaluation"), MODULE)
-    assert Derived().step() == "derived of base"
-    swept = vars(_analysis.sweep(str(in_process())))
-    assert "evaluation" in {row[0] for row in swept["breakdown"]}
 
 
 def test_coroutine_functions_are_wrapped_where_that_is_said(hooks: Hooks, in_process: Callable[[], Path]) -> None:

@@ -92,7 +92,9 @@ def test_dictionaries_keyed_by_functions_are_not_disturbed(in_process: Callable[
     assert [hash(function) for function in during] == hashes
 
 
-def test_restored_functions_are_not_recorded_and_can_be_intercepted_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_passed_by", [False, True])
+def test_restored_functions_are_not_recorded_and_can_be_intercepted_again(is_passed_by: bool, tmp_path: Path) -> None:
+    """Also those that were passed by at the end."""
     for round_number in (1, 2, 3):
         directory = tmp_path / str(round_number)
         directory.mkdir()
@@ -100,6 +102,9 @@ def test_restored_functions_are_not_recorded_and_can_be_intercepted_again(tmp_pa
         path = _native.trace_path()
         _native.intercept(math.sqrt, "math.sqrt", Category.BACKEND)
         for _ in range(round_number):
+            math.sqrt(4.0)
+        if is_passed_by:
+            _native.pass_by_trampolines()
             math.sqrt(4.0)
         _native.restore_all()
         math.sqrt(4.0)
@@ -123,21 +128,6 @@ def test_functions_that_are_passed_by_are_not_recorded_until_they_are_again(in_p
     _native.pass_by_trampolines()
     path = in_process()
     assert vars(_analysis.sweep(str(path)))["crossings"] == {"math.sqrt": 2, "math.cos": 3}
-
-
-def test_functions_that_were_passed_by_at_the_end_are_recorded_in_the_next_recording(tmp_path: Path) -> None:
-    for round_number in (1, 2):
-        directory = tmp_path / str(round_number)
-        directory.mkdir()
-        _native.start(directory)
-        path = _native.trace_path()
-        _native.intercept(math.sqrt, "math.sqrt", Category.BACKEND)
-        math.sqrt(4.0)
-        _native.pass_by_trampolines()
-        math.sqrt(4.0)
-        _native.restore_all()
-        _native.stop()
-        assert vars(_analysis.sweep(path))["crossings"] == {"math.sqrt": 1}
 
 
 def test_making_objects_of_a_native_type(in_process: Callable[[], Path]) -> None:

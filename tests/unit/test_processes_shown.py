@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -18,7 +17,6 @@ from rlscope.report.analysis_tables import EDGES_SHOWN
 from rlscope.report.process_tables import phases_shown, process_tree, waited_for
 from rlscope.trace.reader import open_trace
 
-MANIFEST: dict[str, Any] = {"main_pid": 1, "exit_status": 0, "complete": True}
 S = 1_000_000_000
 SECTIONS = ("Processes", "Phases", "straggler", "Who waited for whom", "upper bounds")
 
@@ -31,29 +29,25 @@ def self_play(directory: Path, workers: int) -> Path:
     thread = main.thread()
     thread.begin_phase(0, "self_play")
     for number in range(workers):
-        thread.begin_boundary(number * S, Category.WAIT, f"posix.read pipe:[{number}]")
-        thread.end((number + 1) * S - S // 10)
-    thread.begin_boundary(workers * S, Category.WAIT, "posix.write pipe:[99]")
-    thread.end(workers * S)
+        thread.boundary(number * S, (number + 1) * S - S // 10, Category.WAIT, f"posix.read pipe:[{number}]")
+    thread.boundary(workers * S, workers * S, Category.WAIT, "posix.write pipe:[99]")
     thread.end(workers * S)
     main.stop(workers * S)
     server = writer.process(pid=90, parent_pid=1, start_ticks=1)
     server.properties({"process_name": "server", "role": "infrastructure"})
     thread = server.thread()
-    thread.begin_boundary(1, Category.WAIT, "posix.read pipe:[99]")
-    thread.end(workers * S)
+    thread.boundary(1, workers * S, Category.WAIT, "posix.read pipe:[99]")
     server.stop(workers * S)
     for number in range(workers):
         worker = writer.process(pid=2 + number, parent_pid=1, start_ticks=2 + number)
         worker.properties({"process_name": f"worker_{number}", "devices": {"0": {"uuid": "GPU-a"}}})
         thread = worker.thread()
         thread.begin_phase(2 + number, "self_play")
-        thread.begin_boundary((number + 1) * S - 10, Category.WAIT, f"posix.write pipe:[{number}]")
-        thread.end((number + 1) * S)
+        thread.boundary((number + 1) * S - 10, (number + 1) * S, Category.WAIT, f"posix.write pipe:[{number}]")
         thread.end((number + 1) * S + (number == workers - 1) * S // 2)
         worker.queue(0).record(DeviceWork.KERNEL, S // 2, S, "gemm")
         worker.stop((number + 2) * S)
-    return writer.write(MANIFEST)
+    return writer.write_complete()
 
 
 def shown_by_analyze(*arguments: object) -> str:
@@ -118,7 +112,7 @@ def test_one_process_without_a_phase_is_shown_in_short(tmp_path: Path) -> None:
     process = writer.process(pid=1)
     process.queue(0).record(DeviceWork.KERNEL, 10, 20, "gemm")
     process.stop(50)
-    output = shown_by_analyze(writer.write(MANIFEST))
+    output = shown_by_analyze(writer.write_complete())
     assert not any(section in output for section in SECTIONS)
 
 

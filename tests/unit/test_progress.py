@@ -81,10 +81,9 @@ def test_what_was_read_of_traces_shows(tmp_path: Path) -> None:
     process = writer.process(pid=1)
     thread = process.thread()
     for tick in range(10_000):
-        thread.begin_operation(tick, "step")
-        thread.end(tick)
+        thread.operation(tick, tick, "step")
     process.stop(10_000)
-    trace = writer.write({"main_pid": 1, "exit_status": 0, "complete": True})
+    trace = writer.write_complete()
     printed, shown = on_a_terminal(READING, str(trace))
     assert printed == ""
     percents = [int(number) for number in re.findall(r"(\d+)%", shown)]

@@ -219,29 +219,28 @@ def test_the_recorder_needs_the_standard_library_only(file: Path) -> None:
     assert not [module for module in imports(file) if module.split(".")[0] not in known]
 
 
-def test_importing_rlscope_loads_no_other_package(tmp_path: Path) -> None:
-    code = (
-        "import sys; before = set(sys.modules); import rlscope; "
-        "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before} - set(sys.stdlib_module_names)))"
-    )
-    finished = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert finished.stdout.split() == ["rlscope"]
-
-
-def test_recording_a_command_loads_no_pandas() -> None:
-    """Environments that are recorded need not have it, and loading it takes longer than many a command."""
-    code = "import sys, rlscope.cli.record, rlscope.analysis.sweep; print('pandas' in sys.modules)"
-    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert finished.stdout.split() == ["False"]
-
-
-def test_importing_rlscope_leaves_the_recorder_for_later() -> None:
-    code = (
-        "import sys, rlscope; before = 'rlscope.record.recorder' in sys.modules; rlscope.wrap_module(sys); "
-        "print(before, 'rlscope.record.recorder' in sys.modules)"
-    )
-    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert finished.stdout.split() == ["False", "True"]
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        (
+            "before = set(sys.modules); import rlscope; "
+            "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before} - sys.stdlib_module_names))",
+            ["rlscope"],
+        ),
+        # Environments that are recorded need not have it, and loading it takes longer than many a command.
+        ("import rlscope.cli.record, rlscope.analysis.sweep; print('pandas' in sys.modules)", ["False"]),
+        (
+            "import rlscope; before = 'rlscope.record.recorder' in sys.modules; rlscope.wrap_module(sys); "
+            "print(before, 'rlscope.record.recorder' in sys.modules)",
+            ["False", "True"],
+        ),
+    ],
+    ids=["no other package", "no pandas", "the recorder later"],
+)
+def test_little_is_loaded(code: str, shown: list[str], tmp_path: Path) -> None:
+    command = [sys.executable, "-c", f"import sys; {code}"]
+    finished = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert finished.stdout.split() == shown
 
 
 def test_the_version_follows_the_changelogs() -> None:

@@ -3,10 +3,8 @@
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +15,6 @@ import torch
 
 WORKLOADS = Path(__file__).resolve().parents[2] / "experiments" / "workloads"
 LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
-
-
-@pytest.fixture(autouse=True)
-def workloads_are_importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.syspath_prepend(str(WORKLOADS))
-    yield
-    for name in [name for name in sys.modules if name.split(".")[0] == "alphazero"]:
-        del sys.modules[name]
 
 
 class TicTacToe:

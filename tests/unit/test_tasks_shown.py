@@ -33,8 +33,7 @@ def test_tasks_of_every_process(tmp_path: Path) -> None:
         process = writer.process(pid=pid, start_ticks=0)
         process.properties({"process_name": f"agent {pid}"})
         main = process.thread()
-        main.begin_operation(10, "inference")
-        main.end(1000)
+        main.operation(10, 1000, "inference")
         for elapsed in range(1, 101):
             main.task(1000, "inference", 1_000_000 * elapsed, 10)
         process.stop(2000)

@@ -1,21 +1,12 @@
 """Timed environments: which steps end an episode, drawn again and again alike; and what the workload refuses."""
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 WORKLOADS = Path(__file__).resolve().parents[2] / "experiments" / "workloads"
-
-
-@pytest.fixture(autouse=True)
-def workloads_are_importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.syspath_prepend(str(WORKLOADS))
-    yield
-    for name in [name for name in sys.modules if name.split(".")[0] in ("sample", "timed_environment", "sampling")]:
-        del sys.modules[name]
 
 
 def test_draws_are_those_of_the_seed_and_the_environment() -> None:

@@ -53,18 +53,14 @@ def write_run(directory: Path, seconds: int, stop: bool = True, complete: bool =
     threads = trainer.thread(), worker.thread()
     for second in range(1, seconds):
         threads[0].begin_operation(second * S, "simulation")
-        threads[0].begin_boundary(second * S, Category.WAIT, "posix.read pipe:[1]")
-        threads[0].end(second * S + S // 4)
+        threads[0].boundary(second * S, second * S + S // 4, Category.WAIT, "posix.read pipe:[1]")
         threads[0].end(second * S + S // 4)
         threads[0].begin_operation(second * S + S // 4, "inference")
-        threads[0].begin_boundary(second * S + S // 4, Category.BACKEND, "torch.mm")
-        threads[0].end(second * S + S // 2)
+        threads[0].boundary(second * S + S // 4, second * S + S // 2, Category.BACKEND, "torch.mm")
         threads[0].end(second * S + S // 2)
         threads[0].progress(second * S + S // 2, 10 * second, 1000)
-        threads[1].begin_boundary(second * S, Category.SIMULATOR, "mujoco.step")
-        threads[1].end(second * S + S // 8)
-        threads[1].begin_boundary(second * S + S // 8, Category.WAIT, "posix.write pipe:[1]")
-        threads[1].end(second * S + S // 8)
+        threads[1].boundary(second * S, second * S + S // 8, Category.SIMULATOR, "mujoco.step")
+        threads[1].boundary(second * S + S // 8, second * S + S // 8, Category.WAIT, "posix.write pipe:[1]")
         for thread in threads:
             thread.new_chunk()
     if stop:
@@ -143,7 +139,7 @@ def test_gpus_of_the_window(tmp_path: Path) -> None:
             queue.record(DeviceWork.KERNEL, second * S, second * S + S // 2, "gemm")
             queue.new_chunk()
         process.stop(60 * S)
-    directory = writer.write({"main_pid": 1, "exit_status": 0, "complete": True})
+    directory = writer.write_complete()
     lines = [f"{second * S},GPU-a,{0.25 if second <= 55 else 0.75}," for second in range(1, 61)]
     (directory / UTILIZATION_NAME).write_text("\n".join([HEADER, *lines]) + "\n")
     before = bytes_read()

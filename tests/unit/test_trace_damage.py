@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from calls import chunks_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recording import record
@@ -38,8 +39,7 @@ def sample(is_killed: bool = False) -> ProcessWriter:
         main.begin_boundary(10 * chunk + 1, Category.BACKEND, "f")
         main.progress(10 * chunk + 2, chunk)
         main.end(10 * chunk + 9)
-        other.begin_boundary(10 * chunk + 3, Category.WAIT, "get")
-        other.end(10 * chunk + 4)
+        other.boundary(10 * chunk + 3, 10 * chunk + 4, Category.WAIT, "get")
         queue.record(DeviceWork.KERNEL, 10 * chunk + 2, 10 * chunk + 5, "gemm", process.launch_site("step"))
         queue.record(DeviceWork.COPY, 10 * chunk + 3, 10 * chunk + 9, "memcpy HtoD", work_bytes=chunk)
     main.end(50)
@@ -54,13 +54,9 @@ def sample_bytes(is_killed: bool = False) -> bytes:
 
 
 def chunk_offset(data: bytes, kind: fmt.ChunkKind, stream: int, sequence: int) -> int:
-    offset = fmt.FILE_HEADER_BYTES
-    while offset < len(data):
-        fields = fmt.CHUNK_HEADER.unpack_from(data, offset)
-        if (fields[1], fields[7], fields[8]) == (kind, stream, sequence):
-            return offset
-        offset += fields[3]
-    raise AssertionError("no such chunk")
+    place = (kind, stream, sequence)
+    (offset,) = (at for at, head in chunks_in(data) if (head.kind, head.stream, head.sequence) == place)
+    return offset
 
 
 def sweep_bytes(data: bytes, directory: Path, recover: bool = False, decodes_ahead: bool = False) -> Swept:
@@ -128,25 +124,6 @@ def test_missing_chunk_is_damage(tmp_path: Path) -> None:
         assert seconds_of(sweep_bytes(data, tmp_path, recover=True), "backend") == 32
 
 
-def test_overwritten_chunk_header(tmp_path: Path) -> None:
-    offset = chunk_offset(sample_bytes(), fmt.ChunkKind.EVENTS, 0, 1)
-    data = patched(sample_bytes(), offset, b"JUNK")
-    what = rf"byte {offset}: a chunk \(0x4b4e4843\) was expected, 0x4b4e554a was found"
-    with pytest.raises(TraceFormatError, match=what):
-        sweep_bytes(data, tmp_path)
-    assert seconds_of(sweep_bytes(data, tmp_path, recover=True), "backend") == 32
-
-
-def test_file_cut_short(tmp_path: Path) -> None:
-    offset = chunk_offset(sample_bytes(), fmt.ChunkKind.EVENTS, 0, 3)
-    data = sample_bytes()[: offset + 80]
-    with pytest.raises(TraceFormatError, match="the file ends inside the chunk"):
-        sweep_bytes(data, tmp_path)
-    found = sweep_bytes(data, tmp_path, recover=True)
-    assert seconds_of(found, "backend") == 32
-    assert found.end_ticks == 50
-
-
 def test_killed_process_loses_nothing_and_a_later_cut_is_clean(tmp_path: Path) -> None:
     found = sweep_bytes(sample_bytes(is_killed=True), tmp_path)
     assert (seconds_of(found, "backend"), found.end_ticks, found.complete) == (40, 50, False)
@@ -170,8 +147,7 @@ def test_records_that_cannot_be(payload: bytes, what: str, tmp_path: Path) -> No
     thread = process.thread()
     process.chunks[-1].payload += payload
     thread.new_chunk()
-    thread.begin_operation(20, "step")
-    thread.end(30)
+    thread.operation(20, 30, "step")
     process.stop(30)
     with pytest.raises(TraceFormatError, match=what):
         sweep_bytes(process.to_bytes(), tmp_path)
@@ -292,13 +268,8 @@ def is_complete_and_silent(data: bytes, directory: Path) -> bool:
 
 def blocks_in_free_space(data: bytes) -> set[int]:
     """Those that begin behind the header of a free chunk: what was there before a chunk was moved is nobody's."""
-    free, at = set(), fmt.FILE_HEADER_BYTES
-    while at < len(data):
-        _, kind, _, size, *_ = fmt.CHUNK_HEADER.unpack_from(data, at)
-        if kind == fmt.ChunkKind.FREE:
-            free |= {block for block in range(0, at + size, BLOCK) if block >= at + fmt.CHUNK_HEADER.size}
-        at += size
-    return free
+    free = [(at, header.chunk_bytes) for at, header in chunks_in(data) if header.kind == fmt.ChunkKind.FREE]
+    return {block for at, size in free for block in range(0, at + size, BLOCK) if block >= at + fmt.CHUNK_HEADER.size}
 
 
 @pytest.mark.parametrize("is_recorded", [False, True], ids=["written", "recorded"])

@@ -22,7 +22,7 @@ def names(analysis: Analysis, is_whole: bool = False) -> list[str]:
 
 
 def analyzed(writer: TraceWriter) -> Analysis:
-    return analyze(open_trace(writer.write({"main_pid": 1, "exit_status": 0, "complete": True})))
+    return analyze(open_trace(writer.write_complete()))
 
 
 @pytest.mark.parametrize("file", sorted(GOLDEN.glob("*.trace.txt")), ids=lambda file: file.name.partition(".")[0])
@@ -45,15 +45,11 @@ def small_parts(tmp_path: Path) -> Analysis:
     process = (writer := TraceWriter(tmp_path / "trace")).process(pid=1)
     thread = process.thread()
     thread.begin_operation(0, "backpropagation")
-    thread.begin_boundary(0, Category.BACKEND, "torch.mm")
-    thread.end(90 * S)
-    thread.begin_operation(97 * S, "log")
-    thread.end(97 * S + S // 2)
-    thread.begin_operation(97 * S + S // 2, "save")
+    thread.boundary(0, 90 * S, Category.BACKEND, "torch.mm")
+    thread.operation(97 * S, 97 * S + S // 2, "log")
+    thread.operation(97 * S + S // 2, 98 * S, "save")
     thread.end(98 * S)
-    thread.end(98 * S)
-    thread.begin_operation(98 * S, "simulation")
-    thread.end(98 * S + S // 2)
+    thread.operation(98 * S, 98 * S + S // 2, "simulation")
     process.stop(100 * S)
     return analyzed(writer)
 
@@ -93,8 +89,7 @@ def test_all_of_it(small_parts: Analysis) -> None:
 def test_a_program_without_stages_has_operations_at_the_top(tmp_path: Path) -> None:
     process = (writer := TraceWriter(tmp_path / "trace")).process(pid=1)
     thread = process.thread()
-    thread.begin_operation(0, "play")
-    thread.end(3 * S)
+    thread.operation(0, 3 * S, "play")
     process.stop(4 * S)
     assert names(analyzed(writer)) == ["play", "  python", "(no operation)", "  python"]
 
@@ -103,8 +98,7 @@ def test_phases_come_before_stages(tmp_path: Path) -> None:
     process = (writer := TraceWriter(tmp_path / "trace")).process(pid=1)
     thread = process.thread()
     thread.begin_phase(0, "collect")
-    thread.begin_operation(0, "simulation")
-    thread.end(3 * S)
+    thread.operation(0, 3 * S, "simulation")
     thread.end(3 * S)
     process.stop(4 * S)
     assert names(analyzed(writer)) == [
@@ -125,8 +119,7 @@ def test_processes_longest_in_operations_are_shown(tmp_path: Path) -> None:
         process.properties({"process_name": f"process_{number}"})
         thread = process.thread()
         if number:
-            thread.begin_operation(number, "simulation")
-            thread.end(number * S)
+            thread.operation(number, number * S, "simulation")
         process.stop(1000 * S)
     analysis = analyzed(writer)
     tops = [line.branch for line in tree_lines(analysis) if line.depth == 0]

@@ -100,14 +100,6 @@ def test_a_twin_is_measured_while_the_others_wait(tmp_path: Path) -> None:
     assert all((found >= 20_000_000).all() for found in lengths.values())
     lengths = run_twins({"a": Twin()}, program, tmp_path, 0.2, 1, 0)
     assert (lengths["a"] < 20_000_000).all()
-
-
-def test_a_clock_of_the_caller_measures_bursts(tmp_path: Path) -> None:
-    def program(tick: Tick) -> None:
-        while True:
-            tick()
-            time.sleep(0.02)
-
     lengths = run_twins({"a": Twin()}, program, tmp_path, 0.2, 1, 0, has_device=True, clock=time.process_time_ns)
     assert (lengths["a"] < 20_000_000).all()
 

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from processes import until
 
 from rlscope.analysis.utilization import binned_utilization, mean_utilization, read_utilization
 from rlscope.errors import TraceError
@@ -131,11 +132,8 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling, "PROCESS_PERIOD_S", 0.01)
 
 
-def until(directory: Path, rows: int) -> None:
-    deadline = time.monotonic() + 60
-    while len(read_utilization(directory)) < rows:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+def await_rows(directory: Path, rows: int) -> None:
+    until(lambda: len(read_utilization(directory)) >= rows)
 
 
 @pytest.mark.usefixtures("quickly")
@@ -144,7 +142,7 @@ def test_a_command_and_its_children_are_sampled(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, start_new_session=True) as command:
         try:
             with sampled(tmp_path, command.pid, False) as sampler:
-                until(tmp_path, 20)
+                await_rows(tmp_path, 20)
         finally:
             os.killpg(command.pid, 9)
     assert sampler.error is None
@@ -248,7 +246,7 @@ def test_devices_are_sampled_only_if_their_layer_is_recorded(tmp_path: Path) -> 
         directory = tmp_path / str(has_devices)
         directory.mkdir()
         with sampled(directory, os.getpid(), has_devices):
-            until(directory, 10)
+            await_rows(directory, 10)
         assert set(read_utilization(directory)["source"]) == expected
 
 
@@ -261,14 +259,14 @@ def test_samples_of_a_run_in_windows_lie_in_the_one_that_is_recorded(tmp_path: P
     before = {path.name for path in run.iterdir()}
     with sampled(run, os.getpid(), False, windows) as sampler:
         time.sleep(0.05)
-        until(first := windows.begin(), 3)
+        await_rows(first := windows.begin(), 3)
         windows.end()
         time.sleep(0.05)
         between_ns = time.monotonic_ns()
         windows.begin().rename(tmp_path / "gone")
         time.sleep(0.05)
         windows.end()
-        until(third := windows.begin(), 3)
+        await_rows(third := windows.begin(), 3)
     assert sampler.error in (None, "No such file or directory")
     assert read_utilization(first)["monotonic_ns"].max() < between_ns < read_utilization(third)["monotonic_ns"].min()
     assert {path.name for path in run.iterdir()} == before | {first.name, third.name}

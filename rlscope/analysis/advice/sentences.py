@@ -20,7 +20,7 @@ from rlscope.text.numbers import digits, duration, percent, size
 
 _S_PER_HOUR = 3600
 #: A line with a smaller share is not worth naming.
-LEAST_SHARE = 0.05
+LEAST_SHARE_OF_LINE = 0.05
 #: A function, its file and a line in it.
 Line = tuple[str, str, int]
 #: As many operations in no stage are named.
@@ -319,16 +319,16 @@ def growth_sentences(rows: Iterable[MemoryGrowthRow]) -> Iterator[str]:
     """Say of each memory that grew by how much, and what that may be."""
     for row in rows:
         if row.grows:
-            yield f"{_what(row)} grew to the end, by {_rate(row)}: a buffer that fills, or a leak."
+            yield f"{_grown_memory(row)} grew to the end, by {_growth_rate(row)}: a buffer that fills, or a leak."
 
 
-def _what(row: MemoryGrowthRow) -> str:
+def _grown_memory(row: MemoryGrowthRow) -> str:
     if row.device is None:
         return f"The memory of {row.process}"
     return f"The memory that {row.owner} has given out of GPU {row.device} in {row.process}"
 
 
-def _rate(row: MemoryGrowthRow) -> str:
+def _growth_rate(row: MemoryGrowthRow) -> str:
     """Return the growth with its interval: `1.2 MiB an iteration, 4.1 GiB an hour (3.9 GiB to 4.3 GiB)`."""
     rates = (row.bytes_per_s, row.low_bytes_per_s, row.high_bytes_per_s)
     hour, low, high = (size(_S_PER_HOUR * (rate or 0.0)) for rate in rates)
@@ -346,10 +346,10 @@ def straggler_sentences(stragglers: Iterable[StragglerRow]) -> Iterator[str]:
             late = f"by {duration(row.per_iteration_s)} in each iteration"
         gain = "" if row.speedup is None else f"; without that at most {digits(row.speedup)} times as fast"
         share = percent(row.others_wait_s / row.span_s)
-        yield f"{row.process} is late {late}{_cause(row)}: the others wait {share} of the time for it{gain}."
+        yield f"{row.process} is late {late}{_what_makes_late(row)}: the others wait {share} of the time for it{gain}."
 
 
-def _cause(row: StragglerRow) -> str:
+def _what_makes_late(row: StragglerRow) -> str:
     """Say what it does for longer than the others, if that is as long as a half of what it is late."""
     if row.cause_s < row.late_s / 2:
         return ""
@@ -363,7 +363,7 @@ def line_sentences(tables: RunTables, process: str, cause: CauseTime) -> Iterato
 
     It says nothing if stacks were not looked at, or where no line has a share that is worth naming.
     """
-    found = _largest(_times(tables, (process, cause.stage), cause.cause))
+    found = _largest_line(_times_of_lines(tables, (process, cause.stage), cause.cause))
     if found is None:
         return
     (function, file, line), seconds, share = found
@@ -377,7 +377,7 @@ def line_sentences(tables: RunTables, process: str, cause: CauseTime) -> Iterato
         yield f"About {percent(share)} of {of_cause} is of calls in {place}."
 
 
-def _times(tables: RunTables, where: tuple[str, str], cause: Cause) -> Iterator[tuple[Line, float]]:
+def _times_of_lines(tables: RunTables, where: tuple[str, str], cause: Cause) -> Iterator[tuple[Line, float]]:
     """Yield lines with their seconds; `where` is a process and a stage."""
     if cause is Cause.PYTHON:
         for line in tables.lines:
@@ -395,7 +395,7 @@ def _times(tables: RunTables, where: tuple[str, str], cause: Cause) -> Iterator[
                 yield (site.caller, site.file, site.line), site.seconds
 
 
-def _largest(seconds: Iterable[tuple[Line, float]]) -> tuple[Line, float, float] | None:
+def _largest_line(seconds: Iterable[tuple[Line, float]]) -> tuple[Line, float, float] | None:
     """Return the line with most seconds, these, and their share of all; None if that is not worth naming."""
     found = sums(seconds)
     known = {line: taken for line, taken in found.items() if line[2]}
@@ -403,4 +403,4 @@ def _largest(seconds: Iterable[tuple[Line, float]]) -> tuple[Line, float, float]
         return None
     line = max(known, key=lambda each: known[each])
     share = known[line] / sum(found.values()) if known[line] else 0.0
-    return (line, known[line], share) if share >= LEAST_SHARE else None
+    return (line, known[line], share) if share >= LEAST_SHARE_OF_LINE else None

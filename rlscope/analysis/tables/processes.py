@@ -13,8 +13,6 @@ from rlscope.analysis.table_rows import BreakdownRow, MachineRow, PhaseRow, Proc
 from rlscope.model import NO_PHASE, NS_PER_S, Category, Resource
 from rlscope.trace.format import EndReason
 
-CORRECTED_WALL = ("corrected_wall_s", "corrected_wall_low_s", "corrected_wall_high_s")
-UNCORRECTABLE = "uncorrectable_s"
 ON_CPU = (Resource.CPU.value, Resource.BOTH.value, Resource.CPU_AND_COMMUNICATION.value)
 ON_GPU = (Resource.GPU.value, Resource.BOTH.value)
 #: With fewer, none of them ends later than most.

@@ -166,29 +166,6 @@ TEST(Sweep, EventsAreNoDeviceWork) {
   EXPECT_NE(damage_of(bytes).find("the name with id 2 is not in the catalog"), std::string::npos);
 }
 
-TEST(BusyUnion, CountsAnInstantOnce) {
-  TemporaryFile first(file_header(0, 100) + kCatalog + work_chunk(5, 0, 10, kernel(0, 20) + kernel(40, 10)));
-  TemporaryFile second(file_header(0, 100) + kCatalog + work_chunk(6, 0, 20, kernel(0, 35)) +
-                       work_chunk(5, 0, 0, kernel(0, 90)));
-  // Device 0 of the first and 1 of the second are the same; the second's clock is 5 ahead and ticks half as fast.
-  std::vector<UnionInput> inputs = {{first.path(), 0, 100, {}, {{0, 0}}},
-                                    {second.path(), 0, 40, {5, 0, 2, 1}, {{1, 0}, {0, 1}}}};
-  std::vector<uint64_t> busy = busy_union(inputs, 2, WorkKind::kAny, false);
-  // 10-30, 50-60 and (20-40, cut at the process's end, by the other clock) 30-70.
-  EXPECT_EQ(busy[0], 60u);
-  EXPECT_EQ(busy[1], 70u);  // 0-40, of which 5 ticks lie before the shared clock's 0
-}
-
-TEST(BusyUnion, FillsBins) {
-  TemporaryFile file(file_header(0, 100) + kCatalog + work_chunk(5, 0, 10, kernel(0, 20) + kernel(40, 10)));
-  std::vector<UnionInput> inputs = {{file.path(), 0, 100, {}, {{0, 0}}}};
-  auto busy = [&](Bins bins) { return busy_union_in_bins(inputs, 1, bins, WorkKind::kAny, false)[0]; };
-  EXPECT_EQ(busy({0, 15, 4}), (std::vector<uint64_t>{5, 15, 0, 10}));
-  EXPECT_EQ(busy({25, 30, 1}), (std::vector<uint64_t>{10}));
-  EXPECT_EQ(busy({60, 1, 2}), (std::vector<uint64_t>{0, 0}));
-  EXPECT_EQ(busy({1, ~0ull, 2}), (std::vector<uint64_t>{30, 0}));
-}
-
 TEST(BusyUnion, ClocksRoundAsPythonsDo) {
   ClockMap clock{100, 50, 10, 3};
   const uint64_t ticks[] = {100, 101, 102, 103, 99, 98, 85, 84, 0};

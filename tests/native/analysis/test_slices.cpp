@@ -18,13 +18,8 @@ class CountingSink : public SliceSink {
 const std::string kNames = catalog(name_entry(1, NameKind::kOperation, Category::kPython, "step") +
                                    name_entry(2, NameKind::kBoundary, Category::kWait, "all_reduce group:0"));
 
-std::string task(uint64_t name) { return varint(5 << 2 | kOther) + varint(kTask) + varint(name + 1) + varint(3) + varint(2); }
-
-std::string call(uint64_t name) {
-  std::string record = varint(5 << 2 | kOther) + varint(kCollective);
-  for (uint64_t number : {name, uint64_t{0}, uint64_t{7}, uint64_t{8}, uint64_t{4}, uint64_t{2}}) record += varint(number + 1);
-  return record;
-}
+std::string task(uint64_t name) { return tagged_record(5, kTask, {name, 2, 1}); }
+std::string call(uint64_t name) { return tagged_record(5, kCollective, {name, 0, 7, 8, 4, 2}); }
 
 uint64_t slices_of(const std::string& payload, bool recovers) {
   TemporaryFile bytes(file_header(0, 100) + kNames + chunk({}, payload));

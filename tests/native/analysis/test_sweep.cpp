@@ -34,33 +34,6 @@ TEST(Sweep, AddsUpALongInterleavedTrace) {
   EXPECT_EQ(result.crossings["f"], static_cast<uint64_t>(kPairs));
 }
 
-TEST(Sweep, RemovesOverheadOfOwnersOnly) {
-  constexpr uint64_t kPairs = 100000;
-  std::string bytes = file_header(0, 20 * kPairs) + catalog(name_entry(1, NameKind::kBoundary, Category::kBackend, "f") +
-                                                            name_entry(2, NameKind::kBoundary, Category::kSimulator, "g"));
-  // Thread 0 is in f for 4 of 20 ticks; what thread 1 does in g for 3 of 20 lies beside thread 0's Python.
-  std::string backend;
-  std::string simulator;
-  for (uint64_t i = 0; i < kPairs; i++) {
-    backend += begin_record(i ? 16 : 0, 1) + end_record(4);
-    simulator += begin_record(i ? 17 : 8, 2) + end_record(3);
-  }
-  bytes += chunk({ChunkKind::kEvents, 1, 0, 0, true, {}}, simulator) + chunk({}, backend);
-  TemporaryFile file(bytes);
-  TraceFile trace(file.path(), false);
-  CostTable costs = {{"boundary", {{128, 256, 512}, {0, 256, 768}}}};
-  SweepResult result = sweep(trace, {0, false, GpuAttribution::kLaunch, &costs});
-  ASSERT_TRUE(result.correction.has_value());
-  const SweptCorrection& overhead = *result.correction;
-  ASSERT_EQ(overhead.removed.size(), 2u);
-  uint64_t expected = 0;
-  for (const SweptOverhead& row : overhead.removed) expected += row.parts.expected;
-  EXPECT_EQ(expected, 2 * 256 * kPairs);
-  EXPECT_EQ(overhead.uncorrectable.fields(), (std::tuple<uint64_t, uint64_t, uint64_t>(128 * kPairs, 512 * kPairs, 1280 * kPairs)));
-  EXPECT_TRUE(overhead.turned.empty());
-  EXPECT_EQ(overhead.charged.at("boundary/f"), kPairs);
-}
-
 TEST(Sweep, LearnsNamesThatAreAddedWhileItReads) {
   ChunkOptions open;
   open.is_closed = false;
@@ -93,15 +66,6 @@ TEST(Sweep, RowsShareTheirLongNames) {
   for (size_t row = 2; row < 60; row++) {
     EXPECT_EQ(result.breakdown[row].operation.data(), result.breakdown[1].operation.data());
   }
-}
-
-TEST(Sweep, AnOperationMayBeCalledNone) {
-  std::string names = name_entry(1, NameKind::kOperation, Category::kPython, "(none)");
-  TemporaryFile file(file_header(0, 100) + catalog(names) + chunk({}, begin_record(10, 1) + end_record(10)));
-  TraceFile trace(file.path(), false);
-  SweepResult result = sweep(trace, {});
-  ASSERT_EQ(result.breakdown.size(), 1u);
-  EXPECT_EQ(result.breakdown[0].ticks, 100u);
 }
 
 TEST(Sweep, RefusesMoreRowsByThreadThanTheFileCanNeed) {
@@ -171,20 +135,6 @@ TEST(Sweep, LearnsWaitsThatAreAddedWhileTheProcessWaits) {
   EXPECT_EQ(result.waits[1].in_operations_ticks, 0u);
   EXPECT_EQ(result.waits[0].ticks + result.waits[2].ticks, 2u * 59);
   EXPECT_EQ(result.crossings["recv"], 89u);
-}
-
-TEST(Sweep, KeepsAThreadThatEndedInsideAFrame) {
-  std::string bytes = file_header(0, 100) + catalog(name_entry(1, NameKind::kOperation, Category::kPython, "open"));
-  bytes += chunk({}, "") + chunk({ChunkKind::kEvents, 7, 0, 20, true, {}}, begin_record(0, 1));
-  TemporaryFile file(bytes);
-  TraceFile trace(file.path(), false);
-  SweepResult result = sweep(trace, {0, true});
-  ASSERT_EQ(result.breakdown.size(), 2u);
-  EXPECT_EQ(result.breakdown[0].operation, "(none)");
-  EXPECT_EQ(result.breakdown[0].ticks, 20u);
-  EXPECT_EQ(result.breakdown[1].ticks, 80u);
-  ASSERT_EQ(result.threads.size(), 2u);
-  EXPECT_EQ(result.threads[1].thread, 7u);
 }
 
 }  // namespace

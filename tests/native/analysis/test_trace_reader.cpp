@@ -145,7 +145,7 @@ TEST(StreamReader, ReadsGapsInWhichAThreadWasOffTheCpu) {
 }
 
 TEST(StreamReader, ReadsTasks) {
-  std::string task = varint(5 << 2 | kOther) + varint(kTask) + varint(1 + 1) + varint((1ull << 40) + 1) + varint(0 + 1);
+  std::string task = tagged_record(5, kTask, {1, 1ull << 40, 0});
   TemporaryFile file(file_header(0, 1) + kNames + chunk({ChunkKind::kEvents, 0, 0, 7, true, {}}, task + end_record(1)));
   TraceFile trace(file.path(), false);
   StreamReader reader(trace, trace.streams().at(0), 64);
@@ -161,9 +161,7 @@ TEST(StreamReader, ReadsTasks) {
 }
 
 std::string sample_record(uint64_t id, uint64_t flags, uint64_t elapsed, uint64_t working) {
-  std::string numbers;
-  for (uint64_t number : {id, flags, uint64_t{3}, kMaxVarintValue - 1, elapsed, working}) numbers += varint(number + 1);
-  return varint(5 << 2 | kOther) + varint(kSample) + numbers;
+  return tagged_record(5, kSample, {id, flags, 3, kMaxVarintValue - 1, elapsed, working});
 }
 
 TEST(StreamReader, ReadsSamples) {
@@ -199,9 +197,7 @@ TEST(Sweep, SamplesThatCannotBeAreDamage) {
 TEST(Sweep, CollectivesThatCannotBeAreDamage) {
   std::string start = file_header(0, 100) + kNames;
   auto finding = [&](uint64_t id, uint64_t flags, uint64_t elapsed, uint64_t waited) {
-    std::string numbers;
-    for (uint64_t number : {id, flags, uint64_t{3}, uint64_t{8}, elapsed, waited}) numbers += varint(number + 1);
-    return message_of(start + chunk({}, varint(5 << 2 | kOther) + varint(kCollective) + numbers));
+    return message_of(start + chunk({}, tagged_record(5, kCollective, {id, flags, 3, 8, elapsed, waited})));
   };
   EXPECT_NE(finding(2, 2, 0, 0).find("a collective has the flags 2"), std::string::npos);
   EXPECT_NE(finding(2, 0, 2, 3).find("cannot be waited for for 3"), std::string::npos);
@@ -211,15 +207,14 @@ TEST(Sweep, CollectivesThatCannotBeAreDamage) {
 }
 
 TEST(Sweep, MemoryOfNobodyIsDamage) {
-  std::string numbers = varint(5 << 2 | kOther) + varint(kMemory) + varint(3 + 1) + varint(1) + varint(1) + varint(1);
-  EXPECT_NE(message_of(file_header(0, 100) + kNames + chunk({}, numbers)).find("memory has the owner 3"), std::string::npos);
+  std::string record = tagged_record(5, kMemory, {3, 0, 0, 0});
+  EXPECT_NE(message_of(file_header(0, 100) + kNames + chunk({}, record)).find("memory has the owner 3"), std::string::npos);
 }
 
 TEST(Sweep, ATaskHasTheNameOfAnOperation) {
   std::string start = file_header(0, 100) + kNames;
   for (uint64_t id : {uint64_t{0}, uint64_t{2}, uint64_t{99}, kMaxVarintValue - 1}) {
-    std::string task = varint(5 << 2 | kOther) + varint(kTask) + varint(id + 1) + varint(1) + varint(1);
-    EXPECT_NE(message_of(start + chunk({}, task)).find("is not in the catalog's names of operations"), std::string::npos);
+    EXPECT_NE(message_of(start + chunk({}, tagged_record(5, kTask, {id, 0, 0}))).find("is not in the catalog's names of operations"), std::string::npos);
   }
 }
 
