@@ -23,7 +23,7 @@ from trace_builder import (
 from twin_sweep import Twin, as_dicts, sweep_twin
 
 from rlscope.analysis.correction.corrected import PARTS_PER_TICK
-from rlscope.model import NameKind
+from rlscope.model import Category, NameKind
 
 
 @given(scripts(), st.sampled_from((1, 2, 5, 1000)))
