@@ -1,7 +1,7 @@
 """Time without a core, held against what the kernel says of the same threads in the same run."""
 
 import json
-from collections import Counter
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,7 @@ def test_threads_ran_waited_and_had_no_core_for_as_long_as_the_kernel_says(
     recording = record(tmp_path / "trace", "known_cores.py", spinners, seed)
     assert recording.returncode == 0, recording.stderr
     told = json.loads(recording.stdout)
-    found: dict[str, Counter[str]] = {name: Counter() for name in told}
+    found: dict[str, defaultdict[str, float]] = {name: defaultdict(float) for name in told}
     for row in analyze(open_trace(recording.trace), by_thread=True).threads:
         if row.operation in found:
             found[row.operation][row.category] += row.seconds
