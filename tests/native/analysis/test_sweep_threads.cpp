@@ -108,7 +108,8 @@ TEST(NativeThreads, MayHelpAThreadUntilOneHasCalled) {
   EXPECT_EQ(parts(kSimulator, gap), Parts(5, 3));
   EXPECT_EQ(parts(kBackend, much_helped), Parts(0, 1));
   EXPECT_EQ(parts(kCuda, gap), Parts(0, 3));
-  EXPECT_EQ(parts(kWait, gap), Parts(0, 0));
+  EXPECT_EQ(parts(kWait, gap), Parts(9, 3));
+  EXPECT_EQ(parts(kCudaWait, gap), Parts(0, 0));
   native.note_call();
   EXPECT_EQ(parts(kPython, gap), Parts(8, 3));
   EXPECT_EQ(parts(kBackend, gap), Parts(0, 0));

@@ -178,7 +178,7 @@ void check_detailed(const Outcome& plain, const Outcome& detailed, const std::ve
   const rlscope::DetailResult& detail = *detailed.result.detail;
   std::map<Place, uint64_t> left;
   for (const SweptTime& row : detailed.result.breakdown) {
-    left[{row.stage, row.operation, row.category, row.resource}] += row.ticks;
+    left[{row.stage, row.operation, rlscope::folded_category(static_cast<uint8_t>(row.category)), row.resource}] += row.ticks;
   }
   std::map<Place, uint64_t> in_bins = left;
   uint64_t calls = 0;
