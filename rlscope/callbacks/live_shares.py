@@ -48,18 +48,18 @@ class LiveShares:
             return {}
         if self._is_over or time.monotonic_ns() < self._next_look_ns:
             return {}
+        end_ticks = self._end_ticks()  # of what the operation's begin makes known, as whether this thread had a core
         with _native.operation(LOOK):
             began_ns = time.thread_time_ns()
             try:
-                self._add()
+                self._add(end_ticks)
             except (OSError, RLScopeError) as error:
                 self._give_up(f"the trace cannot be read: {error}")
                 return {}
             self._next_look_ns = time.monotonic_ns() + PAUSE * (time.thread_time_ns() - began_ns)
         return self._shares.percent()
 
-    def _add(self) -> None:
-        end_ticks = self._end_ticks()
+    def _add(self, end_ticks: int) -> None:
         if end_ticks > self._since_ticks:
             path, since = _native.trace_path(), self._since_ticks
             self._shares.add_sweep(sweep(path, limit_ticks=end_ticks, recover=True, since_ticks=since))

@@ -64,6 +64,7 @@ def test_document(analysis: Analysis) -> None:
     document = json.loads(json.dumps(document_of(analysis)))
     breakdown, processes, outside = document.pop("breakdown"), document.pop("processes"), document.pop("outside")
     phases, waits, advice = document.pop("phases"), document.pop("waits"), document.pop("advice")
+    assert document.pop("cores")["no_core_share"] == 0
     assert (advice["process"], advice["cause"], advice["seconds"]) == ("trainer", "python", pytest.approx(5e-7))
     assert document == {
         "schema": 1, "complete": True, "why": [], "dropped_events": 0, "misnested_operations": 0, "tasks": [],

@@ -13,6 +13,7 @@ from trace_builder import parse_script, write_script
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.correction.corrected import AppliedCorrection
+from rlscope.analysis.machines import core_use
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.table_rows import (
     BreakdownRow,
@@ -55,6 +56,7 @@ def analysis(
     return bare_analysis(
         processes=rows_of(ProcessRow, ({"process": name} for name in processes), **usual),
         breakdown=Rows(BreakdownRow, rows),
+        cores=core_use({}, rows),
         transitions=Rows(TransitionRow, crossings),
         complete=not why,
         why=why,
