@@ -56,6 +56,6 @@ def assert_callbacks(recording: Recording, printed: dict[str, Any], operation: s
 
     What lies between the two, a library's own Python around the callback, takes long where the machine interrupts it.
     """
-    seconds = recording.seconds(operation=operation, category=category)
+    seconds = recording.layer_seconds(category, operation=operation)
     least, most = printed["in_callbacks"][operation], printed["seconds"][operation]
     assert 0.99 * least <= seconds <= 1.01 * most, f"{operation}: expected {least} to {most} s, found {seconds}"

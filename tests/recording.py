@@ -85,6 +85,10 @@ class Recording:
         rows = self.analysis["breakdown"]
         return sum(row["seconds"] for row in rows if all(row[key] == value for key, value in wanted.items()))
 
+    def layer_seconds(self, category: str, **wanted: str) -> float:
+        """Seconds of a layer as a stopwatch has them: also those in which the thread in it had no core."""
+        return self.seconds(category=category, **wanted) + self.seconds(ready_in=category, **wanted)
+
 
 def _swept(path: Path) -> dict[str, Any]:
     """What the sweep finds in a file, by name."""

@@ -25,7 +25,7 @@ def known(record_pytorch: Record) -> tuple[Recording, dict]:
 def test_known_times_and_counts(known: tuple[Recording, dict]) -> None:
     recording, printed = known
     for name in COMPUTED:
-        assert recording.seconds(operation=name, category="backend") == pytest.approx(
+        assert recording.layer_seconds("backend", operation=name) == pytest.approx(
             printed["seconds"][name], rel=TOLERANCE
         ), name
     for name in CALLED_BACK:  # Python again
@@ -42,7 +42,7 @@ def test_compiling_is_an_operation_of_its_own(known: tuple[Recording, dict]) -> 
     recording, printed = known
     compiling = recording.seconds(operation="compile")
     assert recording.seconds(operation="compile", category="python") > 0  # traced and lowered
-    assert recording.seconds(operation="compile", category="backend") > 0.2 * compiling
+    assert recording.layer_seconds("backend", operation="compile") > 0.2 * compiling
     # What is left under the operation that compiles each time is the computation and what JAX does around it.
     whole = printed["seconds"]["compiling"]
     assert recording.seconds(operation="compiling") < 0.6 * whole
@@ -61,7 +61,7 @@ def test_a_compiled_function_is_in_the_stage_that_was_met_in_it(record_pytorch: 
     assert entries.pop(("backpropagation", "targets")) == 2
     for stage in PUBLISHED_STAGES:
         assert entries.pop((stage, stage)) == calls[stage]
-        seconds = recording.seconds(operation=stage, category="backend")
+        seconds = recording.layer_seconds("backend", operation=stage)
         # Calls of 50 us: whoever interrupts one between the stopwatch and the boundary adds more than all of them take.
         assert 0.8 * printed["least_seconds"][stage] <= seconds <= (1 + TOLERANCE) * printed["seconds"][stage], stage
     # Nobody can say how the time of one call is divided between what it does.

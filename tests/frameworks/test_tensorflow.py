@@ -44,7 +44,7 @@ def test_known_times_and_counts(record_tensorflow: Record) -> None:
     printed = recording.printed
     seconds, calls = printed["seconds"], printed["calls"]
     for name in COMPUTED:
-        measured = recording.seconds(operation=name, category="backend")
+        measured = recording.layer_seconds("backend", operation=name)
         assert measured == pytest.approx(seconds[name], rel=TOLERANCE), name
     for name in CALLED_BACK:  # Python again, on whichever thread
         assert_callbacks(recording, printed, name, "python")
@@ -91,17 +91,17 @@ def test_a_compiled_function_is_what_was_met_in_it(record_tensorflow: Record) ->
     assert into_backend["(none)", "(none)"] == calls["neither"] + calls["step"]
     # Called back on another thread, with an operation of its own there.
     assert entries(recording, "backend", "python")["(none)", "(none)"] == calls["simulation"] == calls["step"]
-    measured = recording.seconds(stage="simulation", operation="simulation", category="python")
+    measured = recording.layer_seconds("python", stage="simulation", operation="simulation")
     assert measured == pytest.approx(seconds["simulation"], rel=TOLERANCE)
     # Tracing is no work of the stage that is traced, but of one that is open: it was known when it was traced again.
-    tracing = recording.seconds(stage="backpropagation", operation="compile", category="python")
-    assert printed["tracing_seconds"] <= tracing == recording.seconds(operation="compile", category="python")
+    tracing = recording.layer_seconds("python", stage="backpropagation", operation="compile")
+    assert printed["tracing_seconds"] <= tracing == recording.layer_seconds("python", operation="compile")
 
 
 def test_tracing_is_an_operation_of_its_own(record_tensorflow: Record) -> None:
     recording = record_tensorflow("tensorflow_stages.py")
     printed = recording.printed
-    before = recording.seconds(stage="(none)", operation="compile", category="python")
+    before = recording.layer_seconds("python", stage="(none)", operation="compile")
     assert before >= 2 * printed["tracing_seconds"]
     # The first call, which traces the function, is in the stage that was met in it from there on.
     assert (

@@ -27,7 +27,7 @@ def test_known_times_counts_and_graphs(record_pytorch: Record, caches: dict[str,
     assert recording.seconds(operation="training") < 0.2 * compiling
 
     # The kernel itself, the rest is Python that guards it and allocates its result.
-    kernel = recording.seconds(operation="kernel", category="backend")
+    kernel = recording.layer_seconds("backend", operation="kernel")
     assert 0.9 * printed["seconds"]["kernel"] < kernel <= printed["seconds"]["kernel"]
 
     crossings = recording.main_sweep()["crossings"]

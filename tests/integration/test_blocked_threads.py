@@ -54,9 +54,9 @@ def test_processes_that_share_too_few_cpus_are_not_blocked(tmp_path: Path) -> No
 
 def test_two_threads_that_share_the_interpreter_fill_the_time_with_python(tmp_path: Path) -> None:
     recording = run("two_spinners", tmp_path)
-    assert recording.seconds(operation="spin", category="python") > 1.8 * LENGTH_S
+    assert recording.layer_seconds("python", operation="spin") > 1.8 * LENGTH_S
     waits = recording.seconds(operation="spin", category="wait")
-    assert waits < 0.1 * recording.seconds(operation="spin", category="python")
+    assert waits < 0.1 * recording.layer_seconds("python", operation="spin")
     # Each by itself ran for half of it.
     (path,) = recording.files
     by_thread = vars(_analysis.sweep(str(path), by_thread=True))["threads"]
@@ -68,7 +68,7 @@ def test_two_threads_that_share_the_interpreter_fill_the_time_with_python(tmp_pa
 def test_a_thread_that_has_ended_owns_nothing(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     recording = run("ended_thread", tmp_path)
-    of_main = recording.seconds(operation="inference", category="backend")
+    of_main = recording.layer_seconds("backend", operation="inference")
     assert of_main > 0.5 * recording.seconds(operation="inference") > 0
     assert recording.seconds(operation="collect") < 0.2 * of_main
     main = next(process for process in open_trace(recording.trace).processes if process.is_main)

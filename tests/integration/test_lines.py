@@ -58,7 +58,7 @@ def test_lines_of_a_loop(shares: Recording) -> None:
 def test_lines_sum_to_the_breakdown(shares: Recording) -> None:
     for operation in ("simulation", "inference", "(none)"):
         seconds = sum(row["seconds"] for row in lines_of(shares, operation))
-        assert seconds == pytest.approx(shares.seconds(operation=operation, category="python"), rel=1e-6)
+        assert seconds == pytest.approx(shares.layer_seconds("python", operation=operation), rel=1e-6)
 
 
 def test_analyze_by_line(shares: Recording) -> None:

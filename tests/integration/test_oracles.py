@@ -57,7 +57,7 @@ def test_known_times(library: str, tmp_path: Path) -> None:
     known = json.loads(next(line for line in recording.stdout.splitlines() if line.startswith("{")))
     assert known
     for operation, seconds in known.items():
-        measured = recording.seconds(operation=operation, category=CATEGORY[library])
+        measured = recording.layer_seconds(CATEGORY[library], operation=operation)
         assert measured == pytest.approx(seconds, rel=TOLERANCE), operation
 
 
