@@ -19,7 +19,7 @@ class Piece(NamedTuple):
     Attributes:
         seconds: how long it is.
         operation: that it is in, if any.
-        category: of the boundary that it is in; none in Python.
+        category: of the boundary that it is in; none in Python, and in NO_CORE it is in Python and has no core.
         name: the boundary's.
         on_device: whether a device works all the time; with `kernels`, for `device_s` at the end instead.
         stage: around the operation.
@@ -56,7 +56,9 @@ def traced(
             opened = [each for each in (piece.stage, piece.operation) if each]
             for each in opened:
                 thread.begin_operation(now, each)
-            if piece.category is not Category.PYTHON:
+            if piece.category is Category.NO_CORE:
+                thread.absent(end, blocked=0, queued=end - now)
+            elif piece.category is not Category.PYTHON:
                 thread.boundary(now, end, piece.category, piece.name)
             for _ in opened:
                 thread.end(end)

@@ -18,6 +18,7 @@ from rows_of import rows_of
 
 from rlscope.analysis.advice.advice import Advice, advise
 from rlscope.analysis.advice.causes import Cause
+from rlscope.analysis.advice.changes import CORES
 from rlscope.analysis.advice.owner_path import owner_path
 from rlscope.analysis.analyze import analyze
 from rlscope.analysis.devices.rows import DeviceIdleRow, GpuOperationRow
@@ -72,22 +73,24 @@ OVERLAP = Piece(1, "backpropagation", Category.BACKEND, on_device=True)
 GPU = Piece(1, "backpropagation", Category.CUDA_WAIT, on_device=True)
 SLEEP = Piece(1, "simulation", Category.WAIT, "time.sleep")
 COMPILE = Piece(1, "compile", Category.BACKEND)
+NO_CORE = Piece(1, "simulation", Category.NO_CORE)
 EACH = {
     Cause.SIMULATOR: SIMULATOR, Cause.PYTHON: PYTHON, Cause.BACKEND: BACKEND, Cause.LAUNCHES: LAUNCH,
     Cause.OVERLAP: OVERLAP, Cause.GPU: GPU, Cause.WAITING: SLEEP, Cause.COMPILATION: COMPILE,
+    Cause.NO_CORE: NO_CORE,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("cause", EACH)
 def test_each_cause(advice_on: Callable[..., Advice], cause: Cause) -> None:
-    """Seven seconds of the cause beside one of every other."""
+    """Eight seconds of the cause beside one of every other."""
     piece = EACH[cause]
-    advice = advice_on(*(other for other in EACH.values() if other is not piece), piece._replace(seconds=7))
+    advice = advice_on(*(other for other in EACH.values() if other is not piece), piece._replace(seconds=8))
     assert (advice.cause, advice.process, advice.stands_out) == (cause, "main", True)
-    assert (advice.total_s, advice.seconds, advice.share) == tuple(map(pytest.approx, (14, 7, 0.5)))
-    assert {each.cause: round(each.seconds, 6) for each in advice.causes} == dict.fromkeys(EACH, 1) | {cause: 7}
+    assert (advice.total_s, advice.seconds, advice.share) == tuple(map(pytest.approx, (16, 8, 0.5)))
+    assert {each.cause: round(each.seconds, 6) for each in advice.causes} == dict.fromkeys(EACH, 1) | {cause: 8}
     assert " Bound by " in advice.text  # after what was waited in
-    assert "7 s of 14 s (50 %)" in advice.text and "without it, at most 2 times as fast" in advice.text
+    assert "8 s of 16 s (50 %)" in advice.text and "without it, at most 2 times as fast" in advice.text
 
 
 def test_waiting_for_a_device_that_is_idle_is_a_cuda_call(advice_on: Callable[..., Advice]) -> None:
@@ -103,8 +106,8 @@ def test_a_device_at_work_in_a_wait_bounds_it(advice_on: Callable[..., Advice]) 
 def test_nothing_stands_out(advice_on: Callable[..., Advice]) -> None:
     advice = advice_on(*(piece._replace(seconds=1 + (cause is Cause.PYTHON)) for cause, piece in EACH.items()))
     assert not advice.stands_out
-    assert "Nothing stands out; the largest part is Python: 2 s of 9 s (22 %), in inference." in advice.text
-    assert advice.text.count("1 s (11 %)") == 8  # the wait by its function too
+    assert "Nothing stands out; the largest part is Python: 2 s of 10 s (20 %), in inference." in advice.text
+    assert advice.text.count("1 s (10 %)") == 9  # the wait by its function too
 
 
 def test_the_stage_with_most_of_a_cause_is_said(advice_on: Callable[..., Advice]) -> None:
@@ -130,6 +133,12 @@ def test_changes(advice_on: Callable[..., Advice]) -> None:
         "if nothing waited for a simulation); compile the update, 1.43 times as fast (3 s less, if the CPU took no "
         "time for the update); batch inference, 1.25 times as fast (2 s less, if inference took no time)."
     ) in advice.text
+
+
+def test_a_core_for_each_thread_saves_what_was_waited_for_one(advice_on: Callable[..., Advice]) -> None:
+    advice = advice_on(NO_CORE._replace(seconds=6), PYTHON._replace(seconds=2))
+    assert savings(advice)[CORES] == pytest.approx(6)
+    assert CORES not in savings(advice_on(PYTHON))
 
 
 def test_what_the_device_works_stays_with_a_compiled_update(advice_on: Callable[..., Advice]) -> None:

@@ -9,10 +9,11 @@ from rlscope.analysis.advice.removal import Removal
 from rlscope.analysis.advice.rollouts import savings_of_rollouts
 from rlscope.analysis.devices.rows import DeviceIdleRow, GpuOperationRow
 from rlscope.analysis.tables.samples import SampleTailRow
-from rlscope.model import BACKPROPAGATION, INFERENCE, SIMULATION, Category
+from rlscope.model import BACKPROPAGATION, INFERENCE, NO_OPERATION, SIMULATION, Category
 
 #: Changes that have a simulation elsewhere. Of one process alone they save the same, wherever that is.
 ELSEWHERE = frozenset(("step environments asynchronously", "move the simulation to the device"))
+CORES = "give each thread a core: fewer threads and processes, or more cores"
 ON_DEVICE = (Cause.GPU, Cause.OVERLAP)
 ON_CPU = (Cause.PYTHON, Cause.BACKEND, Cause.LAUNCHES, Cause.OVERLAP)
 
@@ -23,7 +24,7 @@ class Change:
 
     Attributes:
         name: the change's name.
-        stage: the stage that it shortens.
+        stage: the stage that it shortens; `(none)`: any.
         assumption: the assumption under which it saves that much.
         saving_s: the seconds of the path that it saves at most.
         speedup: total / (total - saving), at most; None if nothing else is on the path.
@@ -42,7 +43,7 @@ def changes_of(
     tails: Iterable[SampleTailRow],
     device_idle: Iterable[DeviceIdleRow],
 ) -> tuple[Change, ...]:
-    """Return the changes to stages that have time on the path, the one that could save most first.
+    """Return the changes to stages that have time on the path, and to the use of cores, the one that saves most first.
 
     Nothing is known of changes to other stages. There are no changes where threads work beside each other: a second
     counts for one of them, so what the others do may save more or nothing.
@@ -72,6 +73,7 @@ def changes_of(
             "simulation took no time",
             simulation.saved_s(),
         ),
+        _change(path, CORES, NO_OPERATION, "no thread waited for a core", Removal(path, _has_no_core, None).saved_s()),
         _change(path, "compile the update", BACKPROPAGATION, "the CPU took no time for the update", _compiled_s(path)),
         *(_change(path, *saving) for saving in savings_of_rollouts(path, gpu_operations, tails, device_idle)),
     )
@@ -79,7 +81,7 @@ def changes_of(
     with_time |= {change.stage for change in found if change.saving_s > 0}
     if any(_is_simulation(kind) and seconds > 0 for kind, seconds in path.mix.items()):
         with_time.add(SIMULATION)
-    known = [change for change in found if change.stage in with_time]
+    known = [change for change in found if change.stage in with_time and (change.name != CORES or change.saving_s > 0)]
     return tuple(sorted(known, key=lambda change: -change.saving_s))
 
 
@@ -96,6 +98,10 @@ def _is_inference(kind: Kind) -> bool:
 
 def _is_simulation(kind: Kind) -> bool:
     return kind.stage == SIMULATION or kind.category == Category.SIMULATOR.label
+
+
+def _has_no_core(kind: Kind) -> bool:
+    return kind.cause is Cause.NO_CORE
 
 
 def _is_update_on_cpu(kind: Kind) -> bool:
