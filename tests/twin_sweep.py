@@ -55,18 +55,16 @@ class Gap:
     waiting: int = 0  # ticks in which the thread waits
     queued: int = 0  # ticks in which it has no core
 
-    def waited(self, start: int, end: int) -> int:
-        """Of the ticks from start to end, in how many the thread waited."""
-        return self._part(self.waiting, start, end)
+    def absent(self, start: int, end: int) -> tuple[int, int]:
+        """Of the ticks from start to end, in how many the thread had no core, and in how many it waited."""
+        (queued, absent), (queued_at_end, absent_at_end) = map(self._until, (start, end))
+        return queued_at_end - queued, absent_at_end - absent - (queued_at_end - queued)
 
-    def absent(self, start: int, end: int) -> int:
-        """Of the ticks from start to end, in how many it waited or had no core."""
-        return self._part(self.waiting + self.queued, start, end)
-
-    def _part(self, ticks: int, start: int, end: int) -> int:
-        start, end = (min(max(each, self.start), self.end) - self.start for each in (start, end))
-        length = self.end - self.start
-        return end * ticks // length - start * ticks // length
+    def _until(self, now: int) -> tuple[int, int]:
+        """From the gap's start to now, the ticks without a core, and those that it was absent at all."""
+        whole = self.waiting + self.queued
+        absent = (min(max(now, self.start), self.end) - self.start) * whole // (self.end - self.start)
+        return absent * self.queued // whole, absent
 
 
 #: Stage, operation, layer, whether in an evaluation, and the wait.
@@ -354,8 +352,8 @@ class Twin:
         if stream not in self.gaps:
             return [(category, end - start)]
         gap = self.gaps[stream]
-        absent, waited = gap.absent(start, end), gap.waited(start, end)
-        return [(category, end - start - absent), (Category.NO_CORE, absent - waited), (Category.WAIT, waited)]
+        queued, waited = gap.absent(start, end)
+        return [(category, end - start - queued - waited), (Category.NO_CORE, queued), (Category.WAIT, waited)]
 
     def owned(self, start: int, end: int) -> list[tuple[int, Category, int]]:
         """Whose the time from start to end is, as what and how many ticks of it: rules 3 and 10."""

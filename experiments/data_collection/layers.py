@@ -12,7 +12,7 @@ from experiments.verdicts.statistics import estimated_mean
 from rlscope.analysis.analysis import Analysis
 from rlscope.errors import IncompleteTraceError
 from rlscope.model import Category, Resource
-from rlscope.plots.folding import CORRECTED, SECONDS, drawn_times, gpu_only
+from rlscope.plots.folding import CORRECTED, SECONDS, drawn_times, gpu_only, with_a_core
 
 #: Around the calls that workloads/collect.py makes.
 OPERATION = "collection"
@@ -60,7 +60,7 @@ def time_in_layers(analysis: Analysis) -> pd.DataFrame:
             f"{analysis.directory}: expected the operation {OPERATION}, found none. Look at it with `rlscope inspect`"
         )
     folded = rows.assign(
-        category=rows["category"].replace(Category.WAIT.label, Category.PYTHON.label),
+        category=with_a_core(rows).replace(Category.WAIT.label, Category.PYTHON.label),
         resource=rows["resource"].replace(Resource.IDLE.value, Resource.CPU.value),
     )
     return gpu_only(folded).groupby(["category", "resource", CORRECTED], as_index=False)[SECONDS].sum()

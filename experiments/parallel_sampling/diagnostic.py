@@ -6,7 +6,7 @@ import pandas as pd
 
 from experiments.parallel_sampling.measurements import Sampled
 from rlscope.model import Category
-from rlscope.plots.folding import CORRECTED, drawn_times
+from rlscope.plots.folding import CORRECTED, drawn_times, with_a_core
 
 #: Names that the workload gives to phases and to an operation.
 STARTING, SAMPLING, RESET = "starting", "sampling", "reset"
@@ -43,7 +43,8 @@ def parts_ms(breakdown: pd.DataFrame, sampled: Sampled) -> dict[str, float]:
     of_their_own = others[others["stage"] == "simulation"]
     stepping = asking[asking["stage"] == "simulation"] if of_their_own.empty else of_their_own
     step_s, reset_s = (seconds / vector_steps for seconds in mean_of_processes_s(stepping))
-    per_step = asking.groupby(["stage", "category"])["seconds"].sum() / len(samplers) / vector_steps
+    by_layer = asking.assign(category=with_a_core(asking)).groupby(["stage", "category"])["seconds"].sum()
+    per_step = by_layer / len(samplers) / vector_steps
     inference_s = float(per_step.get("inference", pd.Series(dtype=float)).sum())
     waits_s = float(per_step.get(("simulation", Category.WAIT.label), 0.0)) - step_s - reset_s
     in_steps_s = max(0.0, waits_s) if len(of_their_own) else 0.0

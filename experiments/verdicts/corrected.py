@@ -1,9 +1,9 @@
 """This file analyzes recorded runs without what recording added, and says what their times include beside that."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import mean
 from typing import Protocol
 
 from rlscope.analysis.analysis import Analysis
@@ -39,12 +39,17 @@ class Caveats:
     Attributes:
         times: why any time of the runs includes what recording added; empty if none does.
         cuda: the same of time inside CUDA calls, where recording adds most.
-        no_core_share: the share of the runs' time in which they waited for a core, from 0 to 1.
+        no_core_share: the largest share of a run's time in which it waited for a core, from 0 to 1.
     """
 
     times: str = ""
     cuda: str = ""
     no_core_share: float = 0.0
+
+    @property
+    def most_changed(self) -> float:
+        """Return by which share of what is right a time may be too long: without 1/3 of it, by half."""
+        return self.no_core_share / (1 - self.no_core_share) if self.no_core_share < 1 else math.inf
 
 
 #: Judged times are the program's own.
@@ -76,7 +81,7 @@ def caveats_of(runs: Sequence[RecordedRun]) -> Caveats:
     times = " ".join(dict.fromkeys(run.uncorrected for run in runs if run.correction is None))
     unknown = sum(run.correction.uncalibrated.get("cuda", 0) for run in runs if run.correction)
     cuda = f"what recording adds to a CUDA call is not known ({unknown:,} calls); run `rlscope calibrate` there"
-    share = mean(run.no_core_share for run in runs) if runs else 0.0
+    share = max((run.no_core_share for run in runs), default=0.0)
     return Caveats(times, times or (cuda if unknown else ""), share)
 
 

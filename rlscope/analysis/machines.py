@@ -1,5 +1,6 @@
 """This file puts processes of several machines on one time line, and says what a run had of a machine's cores."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -74,7 +75,7 @@ def core_use(manifest: Mapping[str, Any], breakdown: Iterable[BreakdownRow]) -> 
     def number(part: str, name: str) -> float | None:
         found = manifest.get(part)
         value = found.get(name) if isinstance(found, dict) else None
-        return value if isinstance(value, int | float) and value >= 0 else None
+        return value if type(value) in (int, float) and 0 <= value < math.inf else None  # type: ignore[operator]
 
     def grown_s(name: str) -> float | None:
         first, last = number("start", name), number("end", name)

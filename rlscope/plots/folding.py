@@ -64,6 +64,13 @@ def drawn_times(breakdown: pd.DataFrame) -> pd.DataFrame:
     return found.drop(columns="corrected_seconds")
 
 
+def with_a_core(rows: pd.DataFrame) -> pd.Series:
+    """Return the category of each row, of time without a core that in which the thread would run if it had one."""
+    if "ready_in" not in rows.columns:  # of older traces and tables
+        return rows["category"]
+    return rows["category"].mask(rows["category"] == Category.NO_CORE.label, rows["ready_in"])
+
+
 def fold_breakdown(
     breakdown: pd.DataFrame, loops: Loops | None = None, stages: tuple[str, ...] = PUBLISHED_STAGES
 ) -> Folded:
@@ -99,8 +106,7 @@ def fold_breakdown(
         rows = rows.assign(**{name: rows[name] * shares for name in SECONDS})
         rows = rows.assign(stage=rows["stage"].replace(NO_OPERATION, BETWEEN_STAGES))
     is_shown = (rows["stage"] != NO_OPERATION) & (rows[SECONDS] > 0).any(axis="columns")
-    if "ready_in" in rows.columns:  # which older traces and tables do not have
-        rows["category"] = rows["category"].mask(rows["category"] == Category.NO_CORE.label, rows["ready_in"])
+    rows = rows.assign(category=with_a_core(rows))
     rows = rows.loc[is_shown, [*PIECE, CORRECTED, *SECONDS]].copy()
     is_between = rows["stage"] == BETWEEN_STAGES
     between, rows = rows[is_between], rows[~is_between].copy()

@@ -8,6 +8,7 @@ and had none; what is left of the wall time it was blocked.
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -31,6 +32,11 @@ def compute(seconds: float) -> None:
         sum(range(200))
 
 
+def wait_unlisted(seconds: float) -> None:
+    """Wait in a function that no list of blocking calls has."""
+    signal.sigtimedwait([], seconds)
+
+
 def work(name: str, rng: random.Random, told: dict[str, dict[str, float]]) -> None:
     event = threading.Event()
     with rlscope.operation(name):
@@ -38,7 +44,7 @@ def work(name: str, rng: random.Random, told: dict[str, dict[str, float]]) -> No
         end_ns = start_ns + int(LENGTH_S * 1e9)
         while time.monotonic_ns() < end_ns:
             length_s = rng.choice((0.0002, 0.003, 0.03))
-            rng.choice((compute, compute, time.sleep, event.wait))(length_s)
+            rng.choice((compute, compute, time.sleep, event.wait, wait_unlisted))(length_s)
         wall_ns, (ran_later, ready_later) = time.monotonic_ns() - start_ns, schedstat()
     python, no_core = ran_later - ran, ready_later - ready
     told[name] = {"python": python, "no_core": no_core, "wait": wall_ns - python - no_core}

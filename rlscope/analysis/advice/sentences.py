@@ -310,9 +310,9 @@ def core_sentences(
         f"Too few cores: {ready}{run} and may use {digits(cores.usable)} "
         f"{'core' if cores.usable == 1 else 'cores'}{of_machine}."
     )
-    for seconds, what in ((cores.throttled_s, "A quota stopped it"), (cores.stolen_s, "The host kept cores from it")):
-        if seconds is not None and seconds >= SAID * path.total_s:
-            yield f"{what} for {duration(seconds)}."
+    for seconds, who in ((cores.throttled_s, "A quota"), (cores.stolen_s, "The host")):
+        if seconds is not None and seconds >= SAID * path.total_s * cores.usable:
+            yield f"{who} kept cores busy elsewhere or idle for {duration(seconds)} of their time, all cores together."
 
 
 def growth_sentences(rows: Iterable[MemoryGrowthRow]) -> Iterator[str]:

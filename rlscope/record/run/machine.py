@@ -20,7 +20,7 @@ def machine() -> dict[str, Any]:
         "hostname": platform.node(),
         "cpu": _first_value("/proc/cpuinfo", "model name"),
         "cores": os.cpu_count(),
-        "usable_cores": len(os.sched_getaffinity(0)),
+        "usable_cores": _usable_cores(),
         "quota_cores": quota_cores(),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "kernel": platform.release(),
@@ -44,8 +44,9 @@ def load(root: Path = _ROOT) -> dict[str, float | int | None]:
     with suppress(OSError):
         average = round(os.getloadavg()[0], 2)
     stolen = None
-    if words := _text(root / "proc/stat").partition("\n")[0].split()[1:]:
-        stolen = int(words[7]) * 1_000_000_000 // os.sysconf("SC_CLK_TCK") if len(words) > 7 else None
+    words = _text(root / "proc/stat").partition("\n")[0].split()
+    if len(words) > 8 and words[8].isdecimal():
+        stolen = int(words[8]) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
     throttled = [_throttled_ns(group) for group in _groups(root)]
     known = [each for each in throttled if each is not None]
     return {"load_average": average, "stolen_ns": stolen, "throttled_ns": sum(known) if known else None}
@@ -60,6 +61,12 @@ def quota_cores(root: Path = _ROOT) -> float | None:
         root: where /proc and /sys lie.
     """
     return min((quota for group in _groups(root) if (quota := _quota_cores(group)) is not None), default=None)
+
+
+def _usable_cores() -> int | None:
+    with suppress(OSError):  # where a sandbox forbids to ask
+        return len(os.sched_getaffinity(0))
+    return None
 
 
 def _groups(root: Path) -> Iterator[Path]:
@@ -87,15 +94,16 @@ def _quota_cores(group: Path) -> float | None:
     words = _text(group / "cpu.max").split() or [
         *_text(group / "cpu.cfs_quota_us").split(), *_text(group / "cpu.cfs_period_us").split()
     ]  # fmt: skip
-    if len(words) != 2 or words[0] in ("max", "-1"):
-        return None
-    return int(words[0]) / int(words[1])
+    with suppress(ValueError, ZeroDivisionError):  # "max", or what no kernel writes
+        allowed, period = map(int, words)
+        return allowed / period if allowed > 0 else None
+    return None
 
 
 def _throttled_ns(group: Path) -> int | None:
     for line in _text(group / "cpu.stat").splitlines():
         name, _, value = line.partition(" ")
-        if name in ("throttled_usec", "throttled_time"):
+        if name in ("throttled_usec", "throttled_time") and value.isdecimal():
             return int(value) * (1000 if name == "throttled_usec" else 1)
     return None
 
@@ -103,7 +111,7 @@ def _throttled_ns(group: Path) -> int | None:
 def _text(path: Path) -> str:
     """Return what is in a file of the system's; nothing where it has none, as in a sandbox."""
     try:
-        return path.read_text()
+        return path.read_text(errors="replace")
     except OSError:
         return ""
 

@@ -63,7 +63,7 @@ class User : private OwnerWatch {
     }
   }
 
-  static constexpr unsigned kSilentRank = 4;
+  static constexpr unsigned kSilentRank = 6;
 
  private:
   static constexpr uint32_t kSilent = 0;
@@ -132,7 +132,7 @@ class User : private OwnerWatch {
     auto [found, is_new] = numbers_.try_emplace(doing, static_cast<uint32_t>(known_.size()));
     if (is_new) {
       known_.push_back(doing);
-      ranks_.push_back(2 * (doing.scope == 0) + is_blocked(doing.category));
+      ranks_.push_back(3 * (doing.scope == 0) + static_cast<unsigned>(kCategoryColumns[doing.category].turn));
     }
     recent = {doing, found->second};
     return found->second;

@@ -74,7 +74,8 @@ struct AbsentParts {
 constexpr uint8_t without_core(uint8_t category) { return static_cast<uint8_t>(kNoCore + category); }
 
 // A gap between two records of a thread, for parts of which it waited, and had no core. When, nobody knows, so it is taken to
-// have done all evenly: after half of the gap, for half of the ticks, rounded down.
+// have done all evenly: after half of the gap it was absent for half of those ticks, rounded down, and had no core for its
+// share of these, rounded down. So neither what it ran, nor waited, nor had no core ever becomes less.
 struct PartlyAbsent {
   uint64_t start_ticks;
   uint64_t ticks;
@@ -93,16 +94,17 @@ struct PartlyAbsent {
  private:
   bool has_queued_part() const { return parts.waiting_ticks > 0 && parts.queued_ticks > 0; }
   uint64_t elapsed_at(uint64_t now) const { return now > start_ticks ? std::min(now - start_ticks, ticks) : 0; }
-  uint64_t absent_until(uint64_t now) const { return part_of(elapsed_at(now), parts.waiting_ticks + parts.queued_ticks); }
+  uint64_t absent_ticks() const { return parts.waiting_ticks + parts.queued_ticks; }
+  uint64_t absent_until(uint64_t now) const { return part_of(elapsed_at(now), absent_ticks(), ticks); }
   uint64_t ran_until(uint64_t now) const { return elapsed_at(now) - absent_until(now); }
   uint64_t queued_until(uint64_t now) const {
-    return has_queued_part() ? absent_until(now) - part_of(elapsed_at(now), parts.waiting_ticks) : 0;
+    return has_queued_part() ? part_of(absent_until(now), parts.queued_ticks, absent_ticks()) : 0;
   }
-  uint64_t part_of(uint64_t elapsed, uint64_t part) const {
+  static uint64_t part_of(uint64_t elapsed, uint64_t part, uint64_t whole) {
     uint64_t product;
-    if (!__builtin_mul_overflow(elapsed, part, &product)) return product / ticks;
+    if (!__builtin_mul_overflow(elapsed, part, &product)) return product / whole;
     using Wide = unsigned __int128;  // of a gap of half a minute
-    return static_cast<uint64_t>(Wide{elapsed} * part / ticks);
+    return static_cast<uint64_t>(Wide{elapsed} * part / whole);
   }
 };
 

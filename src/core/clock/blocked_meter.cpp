@@ -103,10 +103,15 @@ AbsentTime BlockedMeter::measure(uint64_t gap_start, uint64_t now, bool is_known
   period_ticks_ = runs_throughout ? std::min(2 * period_ticks_, kLongestTicks) : kShortestTicks;
   bool may_be_absent = absent_ns >= kLeastAbsent_ns;
   AbsentTime found;
-  if (may_be_absent || wall_ns - around_.wall_ns >= kOldestSurroundings_ns) {
+  if ((may_be_absent && !is_known_wait) || wall_ns - around_.wall_ns >= kOldestSurroundings_ns) {
     Surroundings after = look_around();
-    if (may_be_absent && is_known_wait) found.queued = queued_in_wait(absent_ns, ns_per_tick, around_, after);
     if (may_be_absent && !is_known_wait) found = parts_of(absent_ns, ns_per_tick, around_, after);
+    if (may_be_absent && is_known_wait) found.queued = queued_in_wait(absent_ns, ns_per_tick, after);
+    around_ = after;
+  } else if (may_be_absent) {
+    Surroundings after = around_;
+    after.has_queue = read_queue(after.queued_ns);
+    found.queued = queued_in_wait(absent_ns, ns_per_tick, after);
     around_ = after;
   }
   last_.wall_ns = monotonic_ns();
@@ -121,24 +126,29 @@ AbsentTime BlockedMeter::measure(uint64_t gap_start, uint64_t now, bool is_known
 AbsentTime BlockedMeter::parts_of(double absent_ns, double ns_per_tick, const Surroundings& before, const Surroundings& after) {
   bool is_count_known = before.voluntary_switches >= 0 && after.voluntary_switches >= 0;
   bool is_queue_known = before.has_queue && after.has_queue;
-  if (!is_count_known && !is_queue_known) return {};
-  double blocked_ns = is_queue_known ? absent_ns - static_cast<double>(after.queued_ns - before.queued_ns) : absent_ns;
   bool gave_away = !is_count_known || before.voluntary_switches != after.voluntary_switches;
-  if (!gave_away || blocked_ns < kLeastAbsent_ns) blocked_ns = 0;
+  double queued_ns = gave_away ? queued_between(before, after, absent_ns) : absent_ns;
+  double blocked_ns = absent_ns - queued_ns < kLeastAbsent_ns ? 0 : absent_ns - queued_ns;
+  if (!is_queue_known && (!is_count_known || after.voluntary_switches == 0)) return {};
   auto ticks = [&](double ns) { return static_cast<uint64_t>(ns / ns_per_tick); };
-  AbsentTime found{ticks(blocked_ns), ticks(absent_ns) - ticks(blocked_ns), 0};
+  AbsentTime found{ticks(blocked_ns), ticks(queued_ns), 0};
   uint64_t helped_ns = after.unrecorded_cpu_ns - std::min(after.unrecorded_cpu_ns, before.unrecorded_cpu_ns);
   uint64_t helped = ticks(static_cast<double>(helped_ns));
   bool is_helped = static_cast<double>(helped_ns) >= kLeastHelp * blocked_ns;
-  found.helped = (is_helped ? found.blocked : std::min(helped, found.blocked)) + std::min(helped, found.queued);
+  uint64_t helped_queued = std::min(helped - std::min(helped, found.blocked), found.queued);
+  found.helped = (is_helped ? found.blocked : std::min(helped, found.blocked)) + helped_queued;
   return found;
 }
 
 // A thread that was woken up in a wait stands in line for as long as others have the cores.
-uint64_t BlockedMeter::queued_in_wait(double absent_ns, double ns_per_tick, const Surroundings& before, const Surroundings& after) {
-  if (!before.has_queue || !after.has_queue) return 0;
-  double queued_ns = std::min(static_cast<double>(after.queued_ns - before.queued_ns), absent_ns);
+uint64_t BlockedMeter::queued_in_wait(double absent_ns, double ns_per_tick, const Surroundings& after) const {
+  double queued_ns = queued_between(around_, after, absent_ns);
   return queued_ns < kLeastAbsent_ns ? 0 : static_cast<uint64_t>(queued_ns / ns_per_tick);
+}
+
+double BlockedMeter::queued_between(const Surroundings& before, const Surroundings& after, double most_ns) {
+  if (!before.has_queue || !after.has_queue) return 0;
+  return std::min(static_cast<double>(after.queued_ns - std::min(after.queued_ns, before.queued_ns)), most_ns);
 }
 
 BlockedMeter::Surroundings BlockedMeter::look_around() const {
@@ -164,9 +174,9 @@ bool BlockedMeter::read_queue(uint64_t& queued_ns) const {
   errno = error;
   if (bytes <= 0) return false;
   char* rest;
-  std::strtoull(text, &rest, 10);  // the time on a CPU
+  uint64_t on_cpu_ns = std::strtoull(text, &rest, 10);
   queued_ns = std::strtoull(rest, nullptr, 10);
-  return true;
+  return on_cpu_ns > 0;  // some kernels have the file and count nothing
 }
 
 void BlockedMeter::prepare_fork() { recorded().mutex.lock(); }

@@ -66,7 +66,9 @@ class BlockedMeter {
   bool read_queue(uint64_t& queued_ns) const;
   // What an absence from the CPU was: blocked for so long at least, the rest in line.
   static AbsentTime parts_of(double absent_ns, double ns_per_tick, const Surroundings& before, const Surroundings& after);
-  static uint64_t queued_in_wait(double absent_ns, double ns_per_tick, const Surroundings& before, const Surroundings& after);
+  uint64_t queued_in_wait(double absent_ns, double ns_per_tick, const Surroundings& after) const;
+  // 0 where the kernel does not say.
+  static double queued_between(const Surroundings& before, const Surroundings& after, double most_ns);
 
   uint64_t thread_id_;
   Reading last_;
