@@ -5,7 +5,7 @@ from collections import Counter
 from itertools import pairwise
 
 from trace_builder import Begin, End, ProcessScript, Progress
-from twin_sweep import Record, Stack, Twin, boundaries_of, operations_of, resource_of, stage_of
+from twin_sweep import BLOCKED, Record, Stack, Twin, boundaries_of, operations_of, resource_of, stage_of
 
 from rlscope.model import Category, NameKind
 
@@ -49,7 +49,7 @@ class DetailTwin(Twin):
             number = bisect_right(self.borders, from_ticks)
             for stream, category, ticks in self.owned(start, to_ticks):
                 scope = self.scope(stream)
-                if running and category in (Category.WAIT, Category.CUDA_WAIT) and not self.coincident:
+                if running and category in BLOCKED and not self.coincident:
                     scope = running[0][1].stage, running[0][1].operation
                 series = *scope, category.label, resource_of(category, running)
                 function = *series, self.function(stream, category)
