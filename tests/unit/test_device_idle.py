@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_scripts import scripts
 from trace_builder import ProcessScript, parse_script, sweep_script, write_script
-from twin_sweep import BLOCKED, Twin, is_on_device, sample_tails
+from twin_sweep import Twin, is_on_device, sample_tails
 
 from benchmarks.trace_writer import TraceWriter
 from rlscope._analysis import device_idle
@@ -353,7 +353,8 @@ class Watched(Twin):
     def account_for_threads(self, start: int, end: int) -> None:
         now = start
         for stream, category, ticks in self.owned(start, end):
-            rank = 2 * (not self.operations(stream)) + (category in BLOCKED)
+            turn, is_outside, *_ = self.owner_key(stream, category)
+            rank = 3 * is_outside + turn
             self.stretches.append((now, now + ticks, (rank, self.doing(stream, category))))
             now += ticks
         super().account_for_threads(start, end)
