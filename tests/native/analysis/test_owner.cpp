@@ -92,7 +92,7 @@ TEST(Owner, IsAThreadThatRunsThenOneWithoutACoreThenOneThatWaits) {
   team.block(0, 5, 2);
   team.block(1, 0, 10);
   EXPECT_EQ(shares(team.owner, 0, 10), (std::vector<Share>{{0, kPython, 3}, {0, kNoCore, 2}, {1, without_core(kBackend), 5}}));
-  EXPECT_EQ(shares(team.owner, 0, 5), (std::vector<Share>{{0, kPython, 2}, {0, kNoCore, 1}, {1, without_core(kBackend), 2}}));
+  EXPECT_EQ(shares(team.owner, 0, 5), (std::vector<Share>{{0, kPython, 2}, {1, without_core(kBackend), 3}}));
 }
 
 TEST(Owner, IsAThreadThatTakesPart) {
