@@ -73,7 +73,7 @@ class Category(IntEnum):
     WAIT = 4, "wait", "Wait", "-----", "#656a73", "#7a7f8b", ".", "python", "waiting", "waiting"
     CUDA_WAIT = 5, *CUDA[1:]  # a CUDA call that waits for the device
     # Published figures count it as the category in which the thread would run, which rows of the breakdown say.
-    NO_CORE = 6, "no_core", "No core", "xxxxxx", "#b3202a", "#ff8f8f", "n", "python", "no_core", "no core"
+    NO_CORE = 6, "no_core", "No core", "xxxxxx", "#1e46be", "#1e78aa", "n", "python", "no_core", "no core"
 
     def __new__(cls, number: int, *columns: object) -> "Category":
         """Make the member of a number with its columns."""
