@@ -66,8 +66,8 @@ def test_a_generation_recorded(inference: str, record_pytorch: Callable[..., Rec
     advice = recording.analysis["advice"]
     if inference == "worker":
         assert advice["process"] in workers
-        assert advice["cause"] in ("python", "backend")
-        assert advice["changes"][0]["name"] == "batch inference"
+        assert advice["cause"] in ("python", "backend", "no_core")
+        assert next(each["name"] for each in advice["changes"] if each["stage"] != "(none)") == "batch inference"
     else:
         assert advice["process"] in servers or " for inference_server, which needed" in advice["text"]
 

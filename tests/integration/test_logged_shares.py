@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from logged_windows import percentages_of
+from logged_windows import percentages_of, settled
 from recording import Recording, record, run_plain
 
 
@@ -23,7 +23,7 @@ def test_each_line_has_what_analyze_finds_in_its_window(tmp_path: Path) -> None:
     for window, (_, line) in zip(windows, lines.iterrows(), strict=True):
         found = line.dropna().to_dict()
         expected = percentages_of(recording.main_file, window)
-        assert {name: value for name, value in found.items() if value} == pytest.approx(expected, abs=1e-6)
+        assert settled({name: value for name, value in found.items() if value}) == pytest.approx(settled(expected), abs=1e-6)
         assert sum(value for name, value in found.items() if "/stage/" in name) == pytest.approx(100)
         assert sum(value for name, value in found.items() if "/layer/" in name) == pytest.approx(100)
     assert {"rlscope/stage/simulation_percent", "rlscope/layer/backend_percent"} <= set(lines)
@@ -42,7 +42,7 @@ def test_a_line_has_all_rollouts_since_the_one_before_it(tmp_path: Path) -> None
     for (_, line), first, last in zip(lines.iterrows(), (0, 199), (199, 399), strict=True):
         expected = percentages_of(recording.main_file, (windows[first][0], windows[last - 1][1]))
         found = {name: value for name, value in line.items() if value}
-        assert found == pytest.approx(expected, abs=1e-6)
+        assert settled(found) == pytest.approx(settled(expected), abs=1e-6)
 
 
 def test_without_a_recording_one_line_says_so_and_the_training_goes_on(tmp_path: Path) -> None:
