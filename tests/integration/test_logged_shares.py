@@ -23,7 +23,8 @@ def test_each_line_has_what_analyze_finds_in_its_window(tmp_path: Path) -> None:
     for window, (_, line) in zip(windows, lines.iterrows(), strict=True):
         found = line.dropna().to_dict()
         expected = percentages_of(recording.main_file, window)
-        assert settled({name: value for name, value in found.items() if value}) == pytest.approx(settled(expected), abs=1e-6)
+        logged = {name: value for name, value in found.items() if value}
+        assert settled(logged) == pytest.approx(settled(expected), abs=1e-6)
         assert sum(value for name, value in found.items() if "/stage/" in name) == pytest.approx(100)
         assert sum(value for name, value in found.items() if "/layer/" in name) == pytest.approx(100)
     assert {"rlscope/stage/simulation_percent", "rlscope/layer/backend_percent"} <= set(lines)
