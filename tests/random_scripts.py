@@ -33,9 +33,7 @@ CHOICES = (
 )  # fmt: skip
 PHASES = ("collect", "evaluation")
 #: A thread without a core is in none.
-CALLS = {
-    category: [f + category.label for f in "fg"] for category in Category if category is not Category.NO_CORE
-}
+CALLS = {category: [f + category.label for f in "fg"] for category in Category if category is not Category.NO_CORE}
 CALLS[Category.WAIT] = ["fwait", "gwait pipe:[1]", "gwait pipe:[2]", "_thread.lock.acquire"]
 LAUNCHES = (("(none)", "(none)"), ("inference", "inference"), ("inference", "step"), ("synchronisation", "step"))
 ON_DEVICE = (DeviceWork.KERNEL, DeviceWork.COPY, DeviceWork.MEMSET)

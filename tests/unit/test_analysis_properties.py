@@ -133,11 +133,7 @@ def test_many_threads(count: int, random) -> None:  # type: ignore[no-untyped-de
         ticks = 0
         for _ in range(random.randrange(12)):
             ticks += random.randrange(50)
-            begin = (
-                boundary(ticks, random.choice([*CALLS]))
-                if random.random() < 0.8
-                else operation(ticks, "inference")
-            )
+            begin = boundary(ticks, random.choice([*CALLS])) if random.random() < 0.8 else operation(ticks, "inference")
             length = random.randrange(50)
             ticks += length
             blocked = [Absent(ticks, random.randint(0, length))] if random.random() < 0.3 else []

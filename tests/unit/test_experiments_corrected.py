@@ -132,9 +132,7 @@ def test_time_in_cuda_calls_is_judged_without_what_recording_adds_or_not_at_all(
     claims = [claim("cuda", 1.0, corrected=True), claim("simulation", 1.0, corrected=False)]
     measured = {"TD3": {name: Estimate(2.7, 2.6, 2.8, 3) for name in ("cuda", "simulation")}}
     assert [found.verdict for found in judge(claims, measured, "gpu", False)] == [HOLDS, HOLDS]
-    cuda, simulation = judge(
-        claims, measured, "gpu", False, caveats=Caveats("no calibration", "no calibration")
-    )
+    cuda, simulation = judge(claims, measured, "gpu", False, caveats=Caveats("no calibration", "no calibration"))
     assert (cuda.verdict, cuda.measured, cuda.remark) == (NOT_TESTABLE, None, f"{IN_CUDA}: no calibration")
     assert (simulation.verdict, simulation.remark) == (HOLDS, UNCORRECTED)
 

@@ -80,8 +80,15 @@ def thread_rows(swept: TraceSweep) -> Rows[ThreadRow]:
         lengths = process.file.clock.partition_ns(process.found.start_ticks, (row.ticks for row in found))
         rows += [
             ThreadRow(
-                process.name, row.thread, row.phase, row.stage, row.operation, row.category, row.resource,
-                row.ready_in, ns / NS_PER_S
+                process.name,
+                row.thread,
+                row.phase,
+                row.stage,
+                row.operation,
+                row.category,
+                row.resource,
+                row.ready_in,
+                ns / NS_PER_S,
             )
             for row, ns in zip(found, lengths, strict=True)
         ]
