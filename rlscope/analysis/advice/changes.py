@@ -73,15 +73,17 @@ def changes_of(
             "simulation took no time",
             simulation.saved_s(),
         ),
-        _change(path, CORES, NO_OPERATION, "no thread waited for a core", Removal(path, _has_no_core, None).saved_s()),
         _change(path, "compile the update", BACKPROPAGATION, "the CPU took no time for the update", _compiled_s(path)),
         *(_change(path, *saving) for saving in savings_of_rollouts(path, gpu_operations, tails, device_idle)),
     )
+    without_core_s = Removal(path, _has_no_core, None).saved_s()
+    if without_core_s > 0:
+        found += (_change(path, CORES, NO_OPERATION, "no thread waited for a core", without_core_s),)
     with_time = {kind.stage for kind, seconds in path.mix.items() if seconds > 0}
     with_time |= {change.stage for change in found if change.saving_s > 0}
     if any(_is_simulation(kind) and seconds > 0 for kind, seconds in path.mix.items()):
         with_time.add(SIMULATION)
-    known = [change for change in found if change.stage in with_time and (change.name != CORES or change.saving_s > 0)]
+    known = [change for change in found if change.stage in with_time]
     return tuple(sorted(known, key=lambda change: -change.saving_s))
 
 

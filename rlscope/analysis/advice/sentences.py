@@ -78,7 +78,7 @@ def sentences(tables: RunTables, path: OwnerPath, causes: Sequence[CauseTime], c
         changes: to it, the one that could save most first; none where threads work beside each other.
     """
     waits = chain(
-        core_sentences(tables.cores, len(tables.processes), path, causes),
+        _core_sentences(tables.cores, len(tables.processes), path, causes),
         straggler_sentences(tables.stragglers),
         _unfollowed_sentences(tables, path, causes),
         _followed_sentences(path),
@@ -292,7 +292,7 @@ def _speedup(path: OwnerPath, seconds: float) -> str:
     return f"at most {digits(path.total_s / rest_s)} times as fast"
 
 
-def core_sentences(cores: CoreUse, processes: int, path: OwnerPath, causes: Iterable[CauseTime]) -> Iterator[str]:
+def _core_sentences(cores: CoreUse, processes: int, path: OwnerPath, causes: Iterable[CauseTime]) -> Iterator[str]:
     """Say who wanted the cores, where the run waited for one: its own processes, other programs, a quota, the host."""
     share = max([cores.no_core_share, *(each.share for each in causes if each.cause is Cause.NO_CORE)])
     if share < SAID or cores.usable is None:

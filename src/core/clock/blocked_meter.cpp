@@ -103,15 +103,16 @@ AbsentTime BlockedMeter::measure(uint64_t gap_start, uint64_t now, bool is_known
   period_ticks_ = runs_throughout ? std::min(2 * period_ticks_, kLongestTicks) : kShortestTicks;
   bool may_be_absent = absent_ns >= kLeastAbsent_ns;
   AbsentTime found;
-  if ((may_be_absent && !is_known_wait) || wall_ns - around_.wall_ns >= kOldestSurroundings_ns) {
-    Surroundings after = look_around();
-    if (may_be_absent && !is_known_wait) found = parts_of(absent_ns, ns_per_tick, around_, after);
-    if (may_be_absent && is_known_wait) found.queued = queued_in_wait(absent_ns, ns_per_tick, after);
-    around_ = after;
-  } else if (may_be_absent) {
+  bool are_old = wall_ns - around_.wall_ns >= kOldestSurroundings_ns;
+  if (may_be_absent || are_old) {
     Surroundings after = around_;
-    after.has_queue = read_queue(after.queued_ns);
-    found.queued = queued_in_wait(absent_ns, ns_per_tick, after);
+    if (is_known_wait && !are_old) {
+      after.has_queue = read_queue(after.queued_ns);
+    } else {
+      after = look_around();
+    }
+    if (may_be_absent && is_known_wait) found.queued = queued_in_wait(absent_ns, ns_per_tick, after);
+    if (may_be_absent && !is_known_wait) found = parts_of(absent_ns, ns_per_tick, around_, after);
     around_ = after;
   }
   last_.wall_ns = monotonic_ns();
@@ -126,17 +127,17 @@ AbsentTime BlockedMeter::measure(uint64_t gap_start, uint64_t now, bool is_known
 AbsentTime BlockedMeter::parts_of(double absent_ns, double ns_per_tick, const Surroundings& before, const Surroundings& after) {
   bool is_count_known = before.voluntary_switches >= 0 && after.voluntary_switches >= 0;
   bool is_queue_known = before.has_queue && after.has_queue;
+  if (!is_queue_known && (!is_count_known || after.voluntary_switches == 0)) return {};
   bool gave_away = !is_count_known || before.voluntary_switches != after.voluntary_switches;
   double queued_ns = gave_away ? queued_between(before, after, absent_ns) : absent_ns;
   double blocked_ns = absent_ns - queued_ns < kLeastAbsent_ns ? 0 : absent_ns - queued_ns;
-  if (!is_queue_known && (!is_count_known || after.voluntary_switches == 0)) return {};
   auto ticks = [&](double ns) { return static_cast<uint64_t>(ns / ns_per_tick); };
   AbsentTime found{ticks(blocked_ns), ticks(queued_ns), 0};
   uint64_t helped_ns = after.unrecorded_cpu_ns - std::min(after.unrecorded_cpu_ns, before.unrecorded_cpu_ns);
   uint64_t helped = ticks(static_cast<double>(helped_ns));
   bool is_helped = static_cast<double>(helped_ns) >= kLeastHelp * blocked_ns;
-  uint64_t helped_queued = std::min(helped - std::min(helped, found.blocked), found.queued);
-  found.helped = (is_helped ? found.blocked : std::min(helped, found.blocked)) + helped_queued;
+  uint64_t helped_blocked = std::min(helped, found.blocked);
+  found.helped = (is_helped ? found.blocked : helped_blocked) + std::min(helped - helped_blocked, found.queued);
   return found;
 }
 

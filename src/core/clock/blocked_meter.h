@@ -35,8 +35,8 @@ class BlockedMeter {
   void stop();
 
   // How long the thread was off the CPU in the gap from `gap_start` until now. Of a known wait only the time in line is
-  // asked for: what is left of it is waiting. Any thread may call it while the measured one is at rest. A thread whose time on the CPU is over
-  // loses it in this call: what it writes after that has to have a later time.
+  // asked for: what is left of it is waiting. Any thread may call it while the measured one is at rest. A thread whose
+  // time on the CPU is over loses it in this call: what it writes after that has to have a later time.
   AbsentTime measure(uint64_t gap_start, uint64_t now, bool is_known_wait);
 
   // When to measure next.
