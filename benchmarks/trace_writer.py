@@ -143,6 +143,10 @@ class ThreadWriter:
         numbers = (owner, device, used_bytes, peak_bytes)
         self._append(ticks, fmt.RecordKind.OTHER, fmt.OtherTag.MEMORY, *(number + 1 for number in numbers))
 
+    def cpu_time(self, ticks: int, cpu_ns: int) -> None:
+        """Say for how long the thread was on a CPU since the last time, or since it began."""
+        self._append(ticks, fmt.RecordKind.OTHER, fmt.OtherTag.CPU_TIME, cpu_ns + 1)
+
     def close(self) -> None:
         """End the stream in an orderly way: its last chunk is closed."""
         self._chunk.is_closed = True

@@ -5,6 +5,7 @@ from trace_builder import (
     Absent,
     Begin,
     Collective,
+    CpuTime,
     End,
     Memory,
     NewChunk,
@@ -29,7 +30,7 @@ from rlscope.trace import format as fmt
 OPERATIONS = ("training_loop", *STAGES, "step", "(none)")
 CHOICES = (
     *("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "progress", "absent", "task", "sample",
-    "collective", "memory",
+    "collective", "memory", "ran", "ran",
 )  # fmt: skip
 PHASES = ("collect", "evaluation")
 #: A thread without a core is in none.
@@ -82,6 +83,8 @@ def threads(draw: st.DrawFn, stream: int, start: int) -> ThreadScript:
             owner, device = draw(st.sampled_from(fmt.MemoryOwner)), draw(st.integers(0, 1))
             used, peak = draw(st.integers(0, 1 << 40)), draw(st.integers(0, 1 << 40))
             thread.statements.append(Memory(ticks, owner, device, used, peak))
+        elif choice == "ran":
+            thread.statements.append(CpuTime(ticks, draw(st.integers(0, 20_000) | st.just(1 << 50))))
         elif choice == "chunk":
             thread.statements.append(NewChunk())
         elif depth > 0:

@@ -17,6 +17,7 @@ The text form, one statement per line, `#` starts a comment:
     60 sample act version 3 tokens 40              one of the thread
     60 collective all_reduce group:0 sequence 7 called 20 waited 30 bytes 400    a call of a communicator is over
     60 collective send group:0:0>1 sequence 7 called 20                          one that nobody waited for
+    60 ran 250                      for so many ns the thread was on a CPU since the last time
     60 memory pytorch 1 used 200 peak 300            bytes of device 1, as an allocator knows them; of the host `host 0`
     chunk                           the thread or queue goes on in a new chunk
     queue 9 device=0                work of a device, or `queue 9 host` beside it; statements with start and end follow
@@ -111,11 +112,17 @@ class Memory:
 
 
 @dataclass(frozen=True)
+class CpuTime:
+    ticks: int
+    ns: int
+
+
+@dataclass(frozen=True)
 class NewChunk:
     pass
 
 
-Statement = Begin | End | Progress | Absent | Task | Sample | Collective | Memory | NewChunk
+Statement = Begin | End | Progress | Absent | Task | Sample | Collective | Memory | CpuTime | NewChunk
 
 
 @dataclass(frozen=True)
@@ -261,6 +268,8 @@ def _parse_statement(line: str) -> Statement:
     if verb == "memory":
         owner, device, _, used, _, peak = rest.split()
         return Memory(int(ticks), fmt.MemoryOwner[owner.upper()], int(device), int(used), int(peak))
+    if verb == "ran":
+        return CpuTime(int(ticks), int(rest))
     if verb != "+":
         raise ValueError(f"no statement: {line}")
     prefix, colon, name = rest.partition(":")
@@ -311,6 +320,8 @@ def _add(script: ProcessScript, process: ProcessWriter) -> None:
                     stream.collective(*vars(statement).values())
                 case Memory():
                     stream.memory(*vars(statement).values())
+                case CpuTime(ticks, ns):
+                    stream.cpu_time(ticks, ns)
                 case NewChunk():
                     stream.new_chunk()
     for script_queue in script.queues:

@@ -11,7 +11,21 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from trace_builder import Absent, Begin, Collective, End, Memory, ProcessScript, Progress, Sample, Seen, Task, Work
+from trace_builder import (
+    Absent,
+    Begin,
+    Collective,
+    CpuTime,
+    End,
+    Memory,
+    NewChunk,
+    ProcessScript,
+    Progress,
+    Sample,
+    Seen,
+    Task,
+    Work,
+)
 
 from rlscope.analysis.correction.corrected import corrected_parts
 from rlscope.analysis.correction.costs import Cost
@@ -69,7 +83,7 @@ class Gap:
 
 #: Stage, operation, layer, whether in an evaluation, and the wait.
 Doing = tuple[str, str, str, bool, str]
-Record = Begin | End | Progress | Task | Sample | Collective | Memory | Absent | Gap | Seen
+Record = Begin | End | Progress | Task | Sample | Collective | Memory | CpuTime | Absent | Gap | Seen
 
 
 def boundaries_of(stack: Stack) -> Stack:
@@ -157,6 +171,7 @@ class Twin:
 
     def __init__(self, script: ProcessScript, since: int | None = None) -> None:
         self.coincident = script.coincident
+        self.is_window = since is not None and since > script.start
         # In order of start; of several at the same tick that of the lower queue first, then in the order of the file.
         self.work = sorted(
             (work.start, queue.stream, index, queue.device, work)
@@ -212,6 +227,10 @@ class Twin:
         self.lines: dict[tuple[str, str, str, str, int], list[int]] = {}  # stacks and ticks
         self.unseen: Counter[tuple[Any, ...]] = Counter()  # in Python since the last stack, by phase and scope
         self.torn = 0
+        self.thread_starts = {thread.stream: max(thread.start, script.start) for thread in script.threads}
+        # Of threads whose CPU time was read: what they were in since, begins and ticks by phase, stage and operation.
+        self.unread: dict[int, dict[tuple[str, ...], list[int]]] = {}
+        self.cpu_times: dict[tuple[str, ...], list[int]] = {}
         self.recorded = {thread.stream for thread in script.threads}
         self.began: dict[tuple[int, int], int] = {}  # when the boundary at a thread's depth did
         # By thread and depth: where, and since when.
@@ -293,7 +312,7 @@ class Twin:
         for thread in script.threads:
             before = thread.start
             for index, statement in enumerate(thread.statements):
-                if not isinstance(statement, Begin | End | Progress | Task | Sample | Collective | Memory | Absent):
+                if isinstance(statement, NewChunk):
                     continue
                 if isinstance(statement, Absent):
                     gap = Gap(before, statement.ticks, statement)
@@ -402,7 +421,28 @@ class Twin:
         ]
         return sorted(found, key=lambda each: is_communication(each[1]))
 
+    def own_scope(self, stream: int) -> tuple[str, str, str]:
+        operations = operations_of(self.stacks[stream])
+        return self.phase(), stage_of(operations), operations[-1] if operations else NO_OPERATION
+
+    def read_cpu_time(self, stream: int, ns: int, now: int) -> None:
+        """Each part since the last reading has of the time on a CPU what it has of the time."""
+        started = min(self.thread_starts.get(stream, self.start), self.end)
+        parts = self.unread.get(stream, {self.own_scope(stream): [0, now - started]})
+        parts = parts or {self.own_scope(stream): [0, 0]}
+        whole, passed, given = sum(ticks for _, ticks in parts.values()), 0, 0
+        for key, (begins, ticks) in parts.items():
+            passed += ticks
+            until = ns * passed // whole if whole else ns
+            row = self.cpu_times.setdefault(key, [0, 0, 0])
+            self.cpu_times[key] = [a + b for a, b in zip(row, (begins, ticks, until - given), strict=True)]
+            given = until
+        self.unread[stream] = {}
+
     def account(self, start: int, end: int) -> None:
+        for stream, parts in self.unread.items():
+            if start < end:
+                parts.setdefault(self.own_scope(stream), [0, 0])[1] += end - start
         self.evaluated += (end - start) * self.evaluates()
         edges = {edge for edge in self.edges if start < edge < end}
         for from_ticks, to_ticks in pairwise(sorted({start, end, *edges})):
@@ -580,6 +620,8 @@ class Twin:
                 self.collectives.append((*name, statement.sequence, statement.size, statement.called_at, *ends))
             case Memory():
                 self.memory.append((statement, *self.scope(stream), now, len(self.progress)))
+            case CpuTime():
+                self.read_cpu_time(stream, statement.ns, now)
             case End():
                 frame = stack.pop()
                 self.end_call(stream, len(stack), now)
@@ -601,6 +643,8 @@ class Twin:
                     self.mark(now, statement.name)
                 frame = replace(statement)  # an object of its own, so that `is` tells equal frames apart
                 stack.append(frame)
+                if frame.kind is NameKind.OPERATION and stream in self.unread:
+                    self.unread[stream].setdefault(self.own_scope(stream), [0, 0])[0] += 1
                 if frame.kind is NameKind.PHASE:
                     self.open_phases.append(frame)
                     self.phases.setdefault(frame.name, (now, now))
@@ -777,6 +821,7 @@ def sweep_twin(script: ProcessScript, since: int | None = None) -> dict[str, Any
             for key in twin.entered_waits.keys() | twin.waited.keys()
             if twin.entered_waits[key] or twin.waited[key]
         },
+        "cpu_times": {} if twin.is_window else {key: tuple(row) for key, row in twin.cpu_times.items()},
         "tasks": {name: task_row(tasks) for name, tasks in twin.tasks.items()},
         "samples": sample_rows(twin),
         "sample_tails": sample_tails(twin),
@@ -907,6 +952,7 @@ def as_dicts(found: Swept) -> dict[str, Any]:
     }
     tables["idle"] = idle_sums(found)
     tables["waits"] = {row[:2]: row[2:] for row in found.waits}
+    tables["cpu_times"] = {row[:3]: row[3:] for row in found.cpu_times}
     tables["tasks"] = {row[0]: row[1:] for row in found.tasks}
     tables["samples"] = {row[0]: row[1:] for row in found.samples}
     tables["sample_tails"] = [tuple(row) for row in found.sample_tails]

@@ -43,6 +43,7 @@ from rlscope.analysis.table_rows import (
     BreakdownRow,
     CallRow,
     CounterRow,
+    CpuTimeRow,
     DependencyRow,
     IterationRow,
     MachineRow,
@@ -55,7 +56,7 @@ from rlscope.analysis.table_rows import (
     WaitRow,
 )
 from rlscope.analysis.tables.breakdown import breakdown_rows, thread_rows, transition_rows
-from rlscope.analysis.tables.calls import call_rows, iteration_rows, task_rows
+from rlscope.analysis.tables.calls import call_rows, cpu_time_rows, iteration_rows, task_rows
 from rlscope.analysis.tables.crossings import CrossingRow, crossing_rows
 from rlscope.analysis.tables.dependencies import wait_rows
 from rlscope.analysis.tables.loop import Loops, loops_of, outside_rows
@@ -288,6 +289,14 @@ class RunTables:
         values="count, seconds of category `wait`, of these in operations, of these in the training loop",
         title="Waits",
         largest="wait_s",
+    )
+    cpu_times = _Table(
+        CpuTimeRow,
+        lambda run, found: cpu_time_rows(run.swept),
+        per="process, phase, stage, operation",
+        values="count; seconds in which threads were in it and in no inner one; of these, `cpu_s` on a CPU",
+        title="Processor time",
+        largest="cpu_s",
     )
     tasks = _Table(
         TaskRow,

@@ -18,6 +18,7 @@ from rlscope.analysis.swept_types import (
     CategoryLabel,
     Count,
     Label,
+    Nanoseconds,
     Number,
     PartLabel,
     ResourceLabel,
@@ -129,6 +130,26 @@ class SweptTask(NamedTuple):
     median_ticks: Ticks
     p99_ticks: Ticks
     longest_ticks: Ticks
+
+
+class SweptCpuTime(NamedTuple):
+    """How long threads were in an operation, in no inner one, as far as their CPU time was read.
+
+    Attributes:
+        phase: The phase of the process.
+        stage: Its stage.
+        operation: Its name, or that of no operation.
+        begins: How often it began.
+        ticks: For how long threads were in it.
+        cpu_ns: For how long these were on a CPU meanwhile.
+    """
+
+    phase: Label
+    stage: Label
+    operation: Label
+    begins: Count
+    ticks: Ticks
+    cpu_ns: Nanoseconds
 
 
 class SweptSample(NamedTuple):
@@ -324,6 +345,7 @@ class Swept:
         phases: The named phases, by start.
         waits: What the process waited in.
         tasks: The operations of coroutines and generators, in alphabetical order.
+        cpu_times: How long threads were in operations, and on a CPU meanwhile; empty for a window.
         samples: The samples that were reported, in alphabetical order of their names.
         sample_tails: The tail of each iteration with samples.
         collectives: The calls of communicators.
@@ -373,6 +395,7 @@ class Swept:
     phases: list[SweptPhase]
     waits: list[SweptWait]
     tasks: list[SweptTask]
+    cpu_times: list[SweptCpuTime]
     samples: list[SweptSample]
     sample_tails: list[SweptSampleTail]
     collectives: SweptCollectives

@@ -9,6 +9,7 @@ from typing import Annotated
 Ticks = Annotated[int, "uint64_t"]
 SharedTime = Annotated[int, "uint64_t"]
 TickParts = Annotated[int, "uint64_t"]
+Nanoseconds = Annotated[int, "uint64_t"]
 Count = Annotated[int, "uint64_t"]
 ByteCount = Annotated[int, "uint64_t"]
 Version = Annotated[int, "uint64_t"]  # of a policy

@@ -163,6 +163,30 @@ class WaitRow(Row):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CpuTimeRow(Row):
+    """Processor time of an operation: of the threads that were in it, and in no inner one.
+
+    Attributes:
+        process: The process.
+        phase: The phase of the process, or `(none)`.
+        stage: The stage.
+        operation: The operation; `(none)` for the time of these threads in none.
+        count: How often it began.
+        seconds: For how long threads were in it.
+        cpu_s: For how long these threads were on a CPU meanwhile, by their own clocks. Threads that work for them, such
+            as a backend's, are not in it.
+    """
+
+    process: str
+    phase: str
+    stage: str
+    operation: str
+    count: int
+    seconds: float
+    cpu_s: float
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TaskRow(Row):
     """An operation of coroutines or generators that were suspended inside it.
 

@@ -85,6 +85,7 @@ class OtherTag(IntEnum):
     COLLECTIVE = 5
     MEMORY = 6
     ABSENT = 7
+    CPU_TIME = 8
 
 
 class MemoryOwner(IntEnum):

@@ -248,6 +248,44 @@ TEST_F(Recorder, MemoryIsKeptAndOfMuchEverySecondSample) {
   EXPECT_EQ(series.reports.size(), 2500u);
 }
 
+// On a CPU throughout.
+void run_for(uint64_t cpu_ns) {
+  for (uint64_t start = monotonic_ns(CLOCK_THREAD_CPUTIME_ID); monotonic_ns(CLOCK_THREAD_CPUTIME_ID) < start + cpu_ns;) {
+  }
+}
+
+TEST_F(Recorder, CpuTimeIsReadOnceInAWhileAndWhenTheRecordingEnds) {
+  CodedId busy = operation("busy");
+  StreamWriter* writer = Session::writer();
+  writer->note_cpu_time();  // this one is never too early
+  writer->begin(busy);
+  run_for(20'000'000);
+  writer->note_cpu_time();
+  writer->note_cpu_time();
+  writer->end();
+  run_for(20'000'000);
+  SweepResult result = stop_and_read();
+  std::vector<EventRecord> records = read_event_records(path_);
+  auto is_cpu_time = [](const EventRecord& record) { return record.kind == kOther && record.tag_or_name == kCpuTime; };
+  auto readings = std::count_if(records.begin(), records.end(), is_cpu_time);
+  EXPECT_GE(readings, 3);
+  EXPECT_LE(readings, 4);  // the thread may have lost its CPU between the two that follow each other
+  ASSERT_EQ(result.cpu_times.size(), 2u);
+  EXPECT_EQ(result.cpu_times[0].operation, "(none)");
+  EXPECT_EQ(result.cpu_times[0].begins, 0u);
+  EXPECT_GE(result.cpu_times[0].cpu_ns, 20'000'000u);
+  EXPECT_EQ(result.cpu_times[1].operation, "busy");
+  EXPECT_EQ(result.cpu_times[1].begins, 1u);
+  EXPECT_GE(result.cpu_times[1].cpu_ns, 20'000'000u);
+  uint64_t ticks = result.cpu_times[0].ticks + result.cpu_times[1].ticks;
+  EXPECT_LE(ticks, result.end_ticks - result.start_ticks);
+}
+
+TEST_F(Recorder, AThreadWithoutOperationsReadsNoCpuTime) {
+  cross(boundary("call"), 10);
+  EXPECT_TRUE(stop_and_read().cpu_times.empty());
+}
+
 TEST_F(Recorder, StartsAgainAfterStopping) {
   CodedId call = boundary("call");
   cross(call, 3);

@@ -58,6 +58,7 @@ def joined_processes(parts: Sequence[Swept]) -> Swept:
         crossings={},
         phases=[],
         tasks=[],
+        cpu_times=[],
         samples=[],
         sample_tails=[],
         collectives=NO_COLLECTIVES,

@@ -1,4 +1,4 @@
-"""The tables of calls by function and of the times of iterations, of a trace swept in detail, and that of tasks."""
+"""The tables of calls and of iterations, of a trace swept in detail, and those of operations and of tasks."""
 
 from array import array
 from collections import Counter
@@ -6,7 +6,7 @@ from collections import Counter
 from rlscope.analysis.detail.swept import SweptDetail
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
-from rlscope.analysis.table_rows import CallRow, IterationRow, TaskRow
+from rlscope.analysis.table_rows import CallRow, CpuTimeRow, IterationRow, TaskRow
 from rlscope.model import NS_PER_S
 
 
@@ -45,6 +45,23 @@ def iteration_rows(swept: TraceSweep) -> Rows[IterationRow]:
             length_ns = time_ns(end_ticks) - start_ns
             rows.append(IterationRow(process.name, number, (start_ns - origin_ns) / NS_PER_S, length_ns / NS_PER_S))
     return Rows(IterationRow, rows)
+
+
+def cpu_time_rows(swept: TraceSweep) -> Rows[CpuTimeRow]:
+    """Make one row per process, phase and operation in which the processor time of threads was read."""
+    return Rows(
+        CpuTimeRow,
+        (
+            CpuTimeRow(
+                process.name,
+                *(row.phase, row.stage, row.operation, row.begins),
+                process.length_ns(row.ticks) / NS_PER_S,
+                row.cpu_ns / NS_PER_S,
+            )
+            for process in swept.processes
+            for row in process.found.cpu_times
+        ),
+    )
 
 
 def task_rows(swept: TraceSweep) -> Rows[TaskRow]:

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "busy_threads.h"
+#include "cpu_time_table.h"
 #include "name_catalog.h"
 #include "native_threads.h"
 #include "owner.h"
@@ -104,7 +105,12 @@ class Sweep {
     busy_.note(thread, is_busy, time_.now());
   }
   void set_scope(Thread& thread, Scope scope);
+  void phase_changes();
   void phase_changed();
+  // Before its scope or the phase changes.
+  void pass_cpu_time(Thread& thread) {
+    if (thread.unread.is_read) cpu_times_.pass(thread.unread, phases_.number(), thread.scope, time_.now());
+  }
 
   TraceFile& file_;
   SweepOptions options_;
@@ -121,6 +127,7 @@ class Sweep {
   ProcessDevices devices_;
   Stacks stacks_;
   Reports reports_;
+  CpuTimeTable cpu_times_;
 };
 
 }  // namespace rlscope

@@ -271,8 +271,9 @@ template <bool kWithDetail>
     thread.frames.push(before, id, now);
     if (time_.detail()) thread.operation_starts.push_back(now);
     set_scope(thread, SweepTables::inner_scope(before, name));
+    if (thread.unread.is_read && is_recorded) cpu_times_.begin(thread.unread, phases_.number(), thread.scope);
   } else {
-    time_.charge_all();
+    phase_changes();
     thread.frames.push(phases_.begin({name.number, thread.stream, is_recorded}, now), id, now);
     phase_changed();
   }
@@ -309,7 +310,7 @@ template <bool kWithDetail>
     }
     set_scope(thread, static_cast<Scope>(frame.saved));
   } else {
-    time_.charge_all();
+    phase_changes();
     phases_.end(frame.saved, time_.now());
     phase_changed();
   }
@@ -321,10 +322,12 @@ void Sweep::match_open_frames(Thread& thread) {
   size_t same = frames_in_common(thread);
   while (thread.frames.depth() > same) close<false>(thread);
   for (size_t i = same; i < open_frames.size(); i++) open<false>(thread, open_frames[i], false);
+  if (thread.is_fresh) thread.unread.since = time_.now();
   thread.is_fresh = false;
 }
 
 void Sweep::set_scope(Thread& thread, Scope scope) {
+  pass_cpu_time(thread);
   bool enters_or_leaves = (thread.scope == 0) != (scope == 0);
   if (thread.scope == 0) {
     bool is_loop = static_cast<Stage>(scope % kStages) == Stage::kTrainingLoop;
@@ -344,6 +347,11 @@ void Sweep::set_scope(Thread& thread, Scope scope) {
   note_busy(thread);
   if (enters_or_leaves) owner_.scope_of_main_changed();
   set_cell();
+}
+
+void Sweep::phase_changes() {
+  time_.charge_all();
+  for (Thread* thread : owner_.threads()) pass_cpu_time(*thread);
 }
 
 void Sweep::phase_changed() {
@@ -401,6 +409,8 @@ void Sweep::note(Thread& thread, StreamReader& reader) {
     case RecordType::kCollective:
       if (expect_name(reader, reader.collective().name, NameKind::kBoundary)) reports_.add(reader.collective(), reader.ticks());
       return;
+    case RecordType::kCpuTime:
+      return cpu_times_.read(thread.unread, phases_.number(), thread.scope, time_.now(), reader.cpu_time().ns);
     case RecordType::kMemory: return reports_.add(reader.memory(), owner_.scope_of(thread), time_.now());
     default: return;
   }
@@ -453,6 +463,7 @@ SweepResult Sweep::result() {
   uint64_t devices = devices_.timeline().seen();
   if (!is_window() && devices) tables_.write_idle(file_.names(), devices, result);
   reports_.write(file_.names(), tables_, is_window(), result);
+  if (!is_window()) result.cpu_times = cpu_times_.rows(tables_);
   stacks_.write(owner_.threads(), now, result);
   tables_.write(file_.names(), result);
   tables_.write_devices(file_, devices_.timeline(), result);

@@ -66,6 +66,7 @@ struct SweepResult {
   std::vector<SweptPhase> phases;  // in the order in which they first began
   std::vector<SweptWait> waits;
   std::vector<SweptTask> tasks;
+  std::vector<SweptCpuTime> cpu_times;
   std::vector<SweptSample> samples;
   std::vector<SweptSampleTail> sample_tails;
   SweptCollectives collectives;

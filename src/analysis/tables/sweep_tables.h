@@ -147,6 +147,7 @@ class SweepTables {
   }
 
   const char* stage_of(Scope scope) const { return kStageLabels[scope % kStages]; }
+  const std::string& phase_of(uint32_t phase) const { return labels_->phases[phase]; }
   const std::string& operation_of(Scope scope) const { return labels_->operations[scope / kStages]; }
   bool is_evaluation(uint32_t phase) const { return phase != 0 && phase == evaluation_; }
 

@@ -7,6 +7,7 @@
 
 #include "breakdown_cells.h"
 #include "correction.h"
+#include "cpu_time_table.h"
 #include "detail.h"
 #include "native_call_table.h"
 #include "sweep_tables.h"
@@ -140,6 +141,7 @@ struct Thread {
   std::vector<uint64_t> operation_starts;  // of the open operations; with detail only
   std::optional<StreamReader> reader;
   std::optional<PartlyAbsent> gap;
+  UnreadTime unread;           // of its CPU
   uint64_t charged_until = 0;  // by_thread only
   Debt debt;                   // with costs only
 };

@@ -62,6 +62,11 @@ struct MemorySample {
   uint64_t peak_bytes;  // the most that were in use so far
 };
 
+// An operation of the thread begins or ends, and so long it was on a CPU since the last record of this kind.
+struct CpuTime {
+  uint64_t ns;
+};
+
 // A chunk begins: the frames that are open there, and what changing to it cost the thread.
 struct ChunkStart {
   uint64_t offset;  // of its payload, in the file
@@ -80,7 +85,7 @@ struct BatchEnd {};
 struct StreamEnd {};
 
 using OtherRecord = std::variant<BatchEnd, StreamEnd, FoundDamage, ChunkStart, Progress, AbsentGap, TaskEnd, SampleEnd,
-                                 CollectiveEnd, MemorySample>;
+                                 CollectiveEnd, MemorySample, CpuTime>;
 
 struct Record {
   uint64_t ticks;

@@ -25,6 +25,7 @@ size_t numbers_in_record(const uint64_t* numbers, size_t known) {
     case kTask:
     case kAbsent: return 5;
     case kBlocked: return 4;
+    case kCpuTime: return 3;
     case kMemory: return 6;
     case kSample:
     case kCollective: return 8;
@@ -74,6 +75,7 @@ OtherRecord to_other(const uint64_t* numbers, uint64_t ticks_before) {
       if (owner > static_cast<uint64_t>(MemoryOwner::kJax)) return wrong(formatted("memory has the owner %" PRIu64, owner));
       return MemorySample{static_cast<MemoryOwner>(owner), narrow(numbers[3] - 1), numbers[4] - 1, numbers[5] - 1};
     }
+    case kCpuTime: return CpuTime{numbers[2] - 1};
     default: break;
   }
   bool has_queue = numbers[1] == kAbsent;

@@ -43,21 +43,13 @@ RecordedThreads& recorded() {
   return *recorded;
 }
 
-// The kernel's number of a thread's CPU clock, as pthread_getcpuclockid() makes it; 0 where the thread is gone.
-uint64_t cpu_ns_of(uint64_t thread_id) {
-  constexpr clockid_t kPerThread = 4, kScheduled = 2;
-  timespec used = {0, 0};
-  clock_gettime(~static_cast<clockid_t>(thread_id) * 8 | kPerThread | kScheduled, &used);
-  return static_cast<uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(used.tv_nsec);
-}
-
 // The threads come first: asking for one that runs brings its part of the process's time up to date.
 uint64_t unrecorded_cpu_ns() {
   RecordedThreads& all = recorded();
   std::lock_guard<std::mutex> lock(all.mutex);
   uint64_t recorded_ns = all.ended_cpu_ns;
   for (const RecordedThread& thread : all.threads) {
-    recorded_ns += std::max(cpu_ns_of(thread.id), thread.cpu_before_ns) - thread.cpu_before_ns;
+    recorded_ns += std::max(thread_cpu_ns(thread.id), thread.cpu_before_ns) - thread.cpu_before_ns;
   }
   uint64_t process_ns = monotonic_ns(CLOCK_PROCESS_CPUTIME_ID);
   return process_ns - std::min(process_ns, recorded_ns);
@@ -66,7 +58,7 @@ uint64_t unrecorded_cpu_ns() {
 }  // namespace
 
 void BlockedMeter::start() {
-  uint64_t cpu_ns = cpu_ns_of(thread_id_);
+  uint64_t cpu_ns = thread_cpu_ns(thread_id_);
   {
     RecordedThreads& all = recorded();
     std::lock_guard<std::mutex> lock(all.mutex);
@@ -82,7 +74,7 @@ void BlockedMeter::stop() {
   auto found = std::find_if(all.threads.begin(), all.threads.end(),
                             [this](const RecordedThread& thread) { return thread.id == thread_id_; });
   if (found == all.threads.end()) return;
-  all.ended_cpu_ns += std::max(cpu_ns_of(found->id), found->cpu_before_ns) - found->cpu_before_ns;
+  all.ended_cpu_ns += std::max(thread_cpu_ns(found->id), found->cpu_before_ns) - found->cpu_before_ns;
   all.threads.erase(found);
 }
 
@@ -90,7 +82,7 @@ void BlockedMeter::stop() {
 // that this is of the gap. Should the thread lose it later, that is taken for time in which it ran.
 AbsentTime BlockedMeter::measure(uint64_t gap_start, uint64_t now, bool is_known_wait) {
   if (now < due_ticks()) return {};
-  uint64_t cpu_ns = cpu_ns_of(thread_id_);
+  uint64_t cpu_ns = thread_cpu_ns(thread_id_);
   uint64_t wall_ns = monotonic_ns();
   now = std::max(now, now_ticks());
   double ns_per_tick = static_cast<double>(wall_ns - last_.wall_ns) / static_cast<double>(now - last_.ticks);

@@ -17,6 +17,9 @@ constexpr uint32_t kMonotonicShift = 3;
 
 extern RLSCOPE_API const ClockKind g_clock_kind;
 
+// For how long a thread of this process was on a CPU, by the kernel's number of it; 0 where it is gone.
+uint64_t thread_cpu_ns(uint64_t thread_id);
+
 inline uint32_t tick_shift() { return g_clock_kind == ClockKind::kTsc ? kTscShift : kMonotonicShift; }
 
 inline uint64_t monotonic_ns(clockid_t clock = CLOCK_MONOTONIC) {

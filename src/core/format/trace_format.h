@@ -8,7 +8,7 @@
 namespace rlscope {
 
 constexpr char kFileMagic[8] = {'R', 'L', 'S', 'C', 'O', 'P', 'E', '\0'};
-constexpr uint32_t kFormatVersion = 10;
+constexpr uint32_t kFormatVersion = 11;
 constexpr uint32_t kOldestReadableVersion = 2;  // without header_crc32c, file_bytes and chunks, which are 0 there
 constexpr uint32_t kFileHeaderBytes = 4096;
 constexpr uint32_t kChunkMagic = 0x4B4E4843;  // "CHNK"
@@ -42,7 +42,10 @@ constexpr uint32_t kExpectedNames = 256;
 // kCollective: the name id of a call of a communicator that is over, flags, its number among the communicator's, bytes, how
 // long ago it was called, and for how long of that its thread waited for it.
 // kMemory: whose memory, the device's number in the process, bytes in use, and the most that were so far.
-enum OtherTag : uint32_t { kProgress = 1, kBlocked = 2, kTask = 3, kSample = 4, kCollective = 5, kMemory = 6, kAbsent = 7 };
+// kCpuTime: nanoseconds for which the thread was on a CPU since the last one, or since its first chunk began.
+enum OtherTag : uint32_t {
+  kProgress = 1, kBlocked = 2, kTask = 3, kSample = 4, kCollective = 5, kMemory = 6, kAbsent = 7, kCpuTime = 8
+};
 constexpr uint64_t kSampleDiscarded = 1;  // bits of a sample's flags
 constexpr uint64_t kSampleOfTask = 2;     // of a coroutine or generator, else of the thread
 constexpr uint64_t kCollectiveUnwaited = 1;  // the bit of a collective's flags: nobody waited, so its end is not known

@@ -21,6 +21,8 @@ constexpr uint32_t kLargestChunkBytes = 1 << 20;
 constexpr uint32_t kChunkGrowth = 4;
 constexpr size_t kStackBytes = StreamWriter::kMaxDepth * sizeof(StreamWriter::Frame);
 constexpr size_t kPageBytes = 4096;
+// 12 to 30 us, by the clock. Reading the CPU time takes 0.2 us, ten times as long as recording that an operation begins.
+constexpr uint64_t kCpuPeriodTicks = 1 << 11;
 
 // A thread that asks for nothing else looks as often for requests as one that runs without a break.
 uint64_t next_look(uint64_t now) {
@@ -125,6 +127,8 @@ bool StreamWriter::next_chunk() {
   }
   if (sequence_ == 0) {
     meter_.start();
+    cpu_ns_ = thread_cpu_ns(thread_id_);
+    cpu_due_at_ = 0;
     last_ticks_ = started = now_ticks();
     is_measuring_ = measures_waits.load(std::memory_order_relaxed);
     measure_at_ = is_measuring_ ? meter_.due_ticks() : next_look(started);
@@ -266,6 +270,23 @@ void StreamWriter::collective(const Collective& collective) {
   cursor_ += record.store(cursor_);
 }
 
+void StreamWriter::read_cpu_time() {
+  if (has_room()) write_cpu_time();
+}
+
+// The clock is read before the record's time, for a thread whose turn is over loses its CPU in that.
+void StreamWriter::write_cpu_time() {
+  uint64_t cpu_ns = thread_cpu_ns(thread_id_);
+  for (uint32_t i = amplification.load(std::memory_order_relaxed); i > 1; i--) cpu_ns = thread_cpu_ns(thread_id_);
+  CodedRecord record;
+  record.append(advance() << 2 | kOther);
+  record.append(kCpuTime);
+  record.append(cpu_ns - std::min(cpu_ns, cpu_ns_) + 1);
+  cursor_ += record.store(cursor_);
+  cpu_ns_ = cpu_ns;
+  cpu_due_at_ = last_ticks_ + kCpuPeriodTicks;
+}
+
 void StreamWriter::memory(const MemoryUse& memory) {
   if (!has_room()) return;
   CodedRecord record;
@@ -281,7 +302,7 @@ void StreamWriter::memory(const MemoryUse& memory) {
 void StreamWriter::seal_chunk(bool gives_rest_back) {
   if (chunk_.is_mapped()) {
     // Another thread may close this one, which is still blocked.
-    if (cursor_ + kRoom <= end_) advance();
+    if (cursor_ + kRoom <= end_) cpu_due_at_ ? write_cpu_time() : static_cast<void>(advance());
     file_->close_chunk(chunk_, static_cast<uint32_t>(cursor_ - chunk_.payload()), gives_rest_back);
   }
   meter_.stop();

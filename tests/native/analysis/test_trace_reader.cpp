@@ -160,6 +160,20 @@ TEST(StreamReader, ReadsTasks) {
   EXPECT_EQ(reader.type(), RecordType::kEnd);
 }
 
+TEST(StreamReader, ReadsCpuTimes) {
+  std::string payload = tagged_record(5, kCpuTime, {1ull << 40}) + end_record(1);
+  TemporaryFile file(file_header(0, 1) + kNames + chunk({ChunkKind::kEvents, 0, 0, 7, true, {}}, payload));
+  TraceFile trace(file.path(), false);
+  StreamReader reader(trace, trace.streams().at(0), 64);
+  ASSERT_TRUE(reader.next());
+  ASSERT_TRUE(reader.next());
+  EXPECT_EQ(reader.type(), RecordType::kCpuTime);
+  EXPECT_EQ(reader.ticks(), 12u);
+  EXPECT_EQ(reader.cpu_time().ns, 1ull << 40);
+  ASSERT_TRUE(reader.next());
+  EXPECT_EQ(reader.type(), RecordType::kEnd);
+}
+
 std::string sample_record(uint64_t id, uint64_t flags, uint64_t elapsed, uint64_t working) {
   return tagged_record(5, kSample, {id, flags, 3, kMaxVarintValue - 1, elapsed, working});
 }
