@@ -21,6 +21,7 @@ class Scope:
     ) -> None: ...
     def __call__(self, function: _Function) -> _Function: ...
 
+PYTHON: int
 WAIT: int
 END_STOPPED: int
 END_LIMIT: int

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from trace_builder import End, ProcessScript, Progress, ThreadScript, boundary, operation, phase, write_scripts
+from trace_builder import Absent, End, ProcessScript, Progress, ThreadScript, boundary, operation, phase, write_scripts
 
 from rlscope.compare.comparable import sides_of
 from rlscope.compare.comparison import Comparison, compare
@@ -19,6 +19,8 @@ PARTS = (
     ("inference", Category.BACKEND, "torch.linear", 2000),
     ("backpropagation", Category.BACKEND, "torch.addmm", 4000),
 )
+#: As a function of `more`: how many microseconds of that Python a thread has no core, 1000 at most.
+NO_CORE = "no core"
 
 
 def loop(
@@ -45,6 +47,8 @@ def loop(
             now += 50_000 * US
             thread.statements.append(End(now))
         now += 1000 * US
+        if queued := more.get(NO_CORE, 0):
+            thread.statements.append(Absent(now, queued=queued * US))
         if reports:
             thread.statements.append(Progress(now, (number + 1) * steps, 0))
     return ProcessScript(0, now, threads=[thread])

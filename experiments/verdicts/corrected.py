@@ -13,6 +13,7 @@ from rlscope.calibration.calibration import AUTO, chosen
 from rlscope.errors import UsageError
 from rlscope.page.plain_page import Page
 from rlscope.report.sentences import added_text
+from rlscope.text.numbers import percent
 from rlscope.trace.reader import Trace, open_trace
 
 
@@ -85,8 +86,13 @@ def caveats_of(runs: Sequence[RecordedRun]) -> Caveats:
     return Caveats(times, times or (cuda if unknown else ""), share)
 
 
+def no_core_text(share: float | None) -> str:
+    """Say in a sentence what share of a run's time at most was without a core; nothing where that is not known."""
+    return "" if share is None else f"Recorded runs waited for a core for up to {percent(share)} of their time"
+
+
 def add_correction(page: Page, runs: Sequence[RecordedRun]) -> None:
-    """Say how much was subtracted, or why nothing was, as sentences on a study's page."""
+    """Say how much was subtracted, or why nothing was, and how long runs had no core: sentences on a study's page."""
     applied = sorted((run.correction for run in runs if run.correction), key=lambda found: found.added_percent)
     if applied:
         least, most = added_text(applied[0]), added_text(applied[-1])
@@ -99,6 +105,8 @@ def add_correction(page: Page, runs: Sequence[RecordedRun]) -> None:
             page.paragraph(f"Calibration: {source}.")
         for note in dict.fromkeys(note for found in applied for note in found.notes):
             page.paragraph(f"{note[0].upper()}{note[1:]}.")
+    if runs:
+        page.paragraph(f"{no_core_text(caveats_of(runs).no_core_share)}.")
     for why in dict.fromkeys(run.uncorrected for run in runs if run.correction is None):
         page.warning(f"Times include what recording added: {why}.")
 

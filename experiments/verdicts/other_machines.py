@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
@@ -21,11 +21,13 @@ from experiments.harness.provenance import (
     remark_on,
 )
 from experiments.verdicts.claims import Claim, Verdict, judge, load_claims
+from experiments.verdicts.corrected import Caveats, analyzed, no_core_text
 from experiments.verdicts.kept_verdicts import MEASURED
 from experiments.verdicts.statistics import Estimate
 from experiments.verdicts.study_page import StudyPage
 from rlscope.errors import UsageError
 from rlscope.plots.tables import write_csv
+from rlscope.trace.files import PROCESS_FILE_SUFFIX
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -48,6 +50,7 @@ class Measured:
         machine: its processor, memory, kernel and GPUs.
         versions: of Python and the packages that ran.
         recorders: that recorded the runs, as of a `Provenance`.
+        no_core_share: the largest share of a run's time in which it waited for a core, from 0 to 1; None if not known.
     """
 
     device: str
@@ -57,6 +60,7 @@ class Measured:
     machine: Mapping[str, Any]
     versions: Mapping[str, str]
     recorders: Sequence[Mapping[str, Any]]
+    no_core_share: float | None = field(default=None, kw_only=True)
 
     @property
     def hardware(self) -> str:
@@ -91,7 +95,9 @@ class Measured:
         return (
             f"Measured on {self.device_name} ({beside}), "
             f"{self.date}, {self.budget} budget, by `{self.command}`, with {packages_text(self.versions)}."
-        ) + (f" The results are {another}." if another else "")
+        ) + "".join(
+            f" {said}." for said in (another and f"The results are {another}", no_core_text(self.no_core_share)) if said
+        )
 
     @property
     def remark(self) -> str:
@@ -101,7 +107,7 @@ class Measured:
     def save(self, directory: Path) -> None:
         """Write where they come from, into a new directory if need be; a study adds files with what it measured."""
         directory.mkdir(parents=True, exist_ok=True)
-        about = {field.name: getattr(self, field.name) for field in fields(Measured)}
+        about = {each.name: value for each in fields(Measured) if (value := getattr(self, each.name)) is not None}
         (directory / MACHINE).write_text(json.dumps(about, indent=2) + "\n")
 
 
@@ -136,6 +142,9 @@ class MeasuredTables(Measured, Generic[SomeTables]):
             command=f"{self.command} && {later.command}",
             date=days_text([*self.date.split(TO), *later.date.split(TO)]),
             tables=joined(type(self.tables), [vars(self.tables), vars(later.tables)]),
+            no_core_share=max(
+                (each for each in (self.no_core_share, later.no_core_share) if each is not None), default=None
+            ),
         )
 
     def save(self, directory: Path) -> None:
@@ -146,9 +155,16 @@ class MeasuredTables(Measured, Generic[SomeTables]):
 
 
 def origin_here(study: CaseStudy, executions: Sequence[Execution]) -> dict[str, Any]:
-    """Return the same as `origin_of` of a study's runs on this machine; without any, of the machine as it is."""
+    """Return the same as `origin_of` of a study's runs on this machine; without any, of the machine as it is.
+
+    And the most of a recorded run's time in which it waited for a core.
+    """
     found = provenance(study.budget, {study.folder.name: study.repetitions_of_each}, executions)
-    return origin_of(device(), found if executions else replace(found, hardware=[machine_and_gpus()]))
+    origin = origin_of(device(), found if executions else replace(found, hardware=[machine_and_gpus()]))
+    shares = [
+        analyzed(each.trace).no_core_share for each in executions if any(each.trace.glob(f"*{PROCESS_FILE_SUFFIX}"))
+    ]
+    return origin | {"no_core_share": max(shares, default=None)}
 
 
 def origin_of(device: str, found: Provenance) -> dict[str, Any]:
@@ -321,7 +337,8 @@ def verdicts_of(
     def judged(subject: str, measured: SomeMeasured) -> list[Verdict]:
         own = [claim for claim in claims if claim.hardware == measured.hardware]
         found = {subject: metrics_of(measured)}
-        return judge(own, found, measured.hardware, measured.is_provisional, left_out=True)
+        caveats = Caveats(no_core_share=measured.no_core_share or 0.0)
+        return judge(own, found, measured.hardware, measured.is_provisional, left_out=True, caveats=caveats)
 
     verdicts = judged(THIS_MACHINE, here)
     for measured in others:

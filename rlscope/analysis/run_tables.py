@@ -285,7 +285,7 @@ class RunTables:
     waits = _Table(
         WaitRow,
         lambda run, found: wait_rows(run.swept),
-        per="process, phase, function (or `(blocked)`), stream",
+        per="process, phase, function (or `(blocked)`), stream and kind: `disk`, `pipe`, `lock`, ...",
         values="count, seconds of category `wait`, of these in operations, of these in the training loop",
         title="Waits",
         largest="wait_s",

@@ -145,7 +145,9 @@ class WaitRow(Row):
         process: The process.
         phase: Its phase.
         function: The function that waited.
-        stream: The channel that it waited for, "" if it was none.
+        stream: The channel that it waited for, "" if it was none, `file` if it was a file.
+        kind: What it waited for, where that is known: `disk`, `pipe`, `lock`, `process`, `network`, `communication`,
+            `timer` or `events`; else "".
         count: How often it was entered.
         wait_s: How long the process waited; over all rows, its time of category `wait`.
         in_operations_s: Of that, in any operation.
@@ -156,6 +158,7 @@ class WaitRow(Row):
     phase: str
     function: str
     stream: str
+    kind: str
     count: int
     wait_s: float
     in_operations_s: float

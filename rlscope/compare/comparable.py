@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rlscope.compare.comparison import Comparison
+from rlscope.compare.comparison import Comparison, Word
 from rlscope.compare.estimate import FEWEST, ITERATIONS
 from rlscope.compare.run_times import Facts, RunTimes, Unit
 from rlscope.compare.sides import Side
 from rlscope.errors import UsageError
 from rlscope.record.config import HOW_TO_REPORT
-from rlscope.text.numbers import change, digits
+from rlscope.text.numbers import change, digits, percent
 
 #: A unit of more timesteps than this times as many is another one.
 OTHER_TIMESTEPS = 1.01
@@ -79,6 +79,7 @@ def cautions(comparison: Comparison) -> list[str]:
     found = _of_repetition(comparison)
     found += [text for condition in CONDITIONS for text in _differing(sides, condition)]
     found += _of_timesteps(comparison)
+    found += _of_cores(comparison)
     for side in sides:
         found += [f"incomplete: {run.path}: {reason}" for run in side.runs for reason in run.why]
         evaluated = sum(run.evaluated for run in side.runs)
@@ -113,6 +114,19 @@ def _of_repetition(comparison: Comparison) -> list[str]:
             f"look the same: {HOW_TO_REPEAT}"
         ]
     return []
+
+
+def _of_cores(comparison: Comparison) -> list[str]:
+    """Say which side lacked a core for more of its time than the sides differ by."""
+    differ = abs(comparison.change.value)
+    if comparison.word not in (Word.FASTER, Word.SLOWER):
+        differ = max(differ, comparison.same_percent)
+    return [
+        f"{side.name} waited for a core for {percent(side.no_core_share)} of its time, which is more than the sides "
+        "differ by: repeat it where nothing else runs"
+        for side in (comparison.base, comparison.other)
+        if side.no_core_share is not None and 100 * side.no_core_share > differ
+    ]
 
 
 def _differing(sides: tuple[Side, Side], condition: _Condition) -> list[str]:

@@ -46,6 +46,7 @@ def _comparison(found: Comparison, fail_above: float | None) -> dict[str, object
 def _side(side: Side) -> dict[str, object]:
     return {
         "name": side.name,
+        "no_core_share": side.no_core_share,
         "runs": [
             {
                 "path": str(run.path),
@@ -53,6 +54,7 @@ def _side(side: Side) -> dict[str, object]:
                 "iterations": len(run.lengths),
                 "first_iteration_s": run.first_s,
                 "timesteps_per_iteration": run.timesteps,
+                "no_core_share": run.no_core_share,
             }
             for run in side.runs
         ],

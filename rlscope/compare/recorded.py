@@ -66,6 +66,7 @@ def times_of(swept: TraceSweep, analysis: Analysis) -> RunTimes:
         timesteps=analysis.timesteps / count if is_iterated and analysis.timesteps else None,
         busy_s={each.device: each.busy_s / count for each in analysis.gpu},
         crossings=sum(each.count for each in analysis.transitions) / count,
+        no_core_share=analysis.cores.no_core_share,
         corrected=row.corrected_wall_s / row.wall_s if row.corrected_wall_s is not None and row.wall_s else None,
         start_ns=_realtime_ns(trace.manifest, "start") or min(each.start_ns for each in swept.processes),
         end_ns=_realtime_ns(trace.manifest, "end") or max(each.end_ns for each in swept.processes),

@@ -29,6 +29,12 @@ class Side:
         """Return what seconds per iteration of a run are to be multiplied with to be of this unit."""
         return 1 / run.timesteps if self.unit is Unit.TIMESTEP and run.timesteps else 1.0
 
+    @property
+    def no_core_share(self) -> float | None:
+        """Return the share of the runs' time in which they waited for a core; None of runs that were only timed."""
+        shares = [run.no_core_share for run in self.runs if run.no_core_share is not None]
+        return fmean(shares) if shares else None
+
     def count(self, repeated: str) -> int:
         """Return how many runs there are, or how many iterations all of them have."""
         return len(self.runs) if repeated == RUNS else sum(len(run.lengths) for run in self.runs)

@@ -12,7 +12,7 @@ from rlscope.compare.parts import Kind, Part
 from rlscope.compare.run_times import Unit
 from rlscope.errors import UsageError
 from rlscope.model import NO_OPERATION
-from rlscope.text.numbers import change, digits, duration, duration_ends, in_percent, percent_ends, unit_of
+from rlscope.text.numbers import change, digits, duration, duration_ends, in_percent, percent, percent_ends, unit_of
 
 #: Exit statuses of a gate: not slower by more than the limit, slower by more, or neither can be said.
 PASSED, SLOWER, UNDECIDED = 0, 1, 3
@@ -53,6 +53,17 @@ def first_iterations(comparison: Comparison) -> str | None:
     return (
         f"The first iteration, left out, took {duration(means[0])} in {comparison.base.name} and "
         f"{duration(means[1])} in {comparison.other.name}."
+    )
+
+
+def no_core_sentence(comparison: Comparison) -> str | None:
+    """Say for which share of their time both sides waited for a core; None where they were only timed."""
+    base, other = comparison.base, comparison.other
+    if base.no_core_share is None or other.no_core_share is None:
+        return None
+    return (
+        f"{base.name} waited for a core for {percent(base.no_core_share)} of its time, {other.name} for "
+        f"{percent(other.no_core_share)}."
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from rlscope import _native
 from rlscope.model import Category
+from rlscope.record.blocking import PROCESS
 from rlscope.record.declared.kinds import Boundary, Hook, WrapperHook
 
 MANAGER = ("ray._private.function_manager", "FunctionActorManager")
@@ -105,6 +106,7 @@ BOUNDARIES = (
             "ray._raylet.CoreWorker.wait",
             "ray._raylet.CoreWorker.run_task_loop",
         ),
+        waits_for=PROCESS,
     ),
 )
 HOOKS: tuple[Hook, ...] = (

@@ -1,6 +1,7 @@
 """PyTorch: functions, tensor methods and the autograd engine."""
 
 from rlscope.model import Category
+from rlscope.record.blocking import DISK
 from rlscope.record.declared.kinds import Boundary, Hook, ProfilerHook
 
 #: Questions about a tensor or its metadata: answered without tensor work.
@@ -46,6 +47,18 @@ BOUNDARIES = (
             ("torch.nn.modules.module", "Module", "register_full_backward_hook"),
             ("torch.nn.modules.module", "Module", "register_full_backward_pre_hook"),
         ),
+    ),
+    # What torch.save and torch.load do of a file.
+    Boundary(
+        library="torch",
+        category=Category.BACKEND,
+        functions=(
+            "torch._C.PyTorchFileWriter.write_record",
+            "torch._C.PyTorchFileWriter.write_end_of_file",
+            "torch._C.PyTorchFileReader.get_record",
+            "torch._C.PyTorchFileReader.get_storage_from_record",
+        ),
+        waits_for=DISK,
     ),
 )
 HOOKS: tuple[Hook, ...] = (

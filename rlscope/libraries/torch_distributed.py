@@ -17,6 +17,7 @@ from typing import Any
 from rlscope import _native
 from rlscope.libraries.ray import name_process
 from rlscope.model import Category
+from rlscope.record.blocking import COMMUNICATION
 from rlscope.record.declared.kinds import Boundary, WrapperHook
 
 C10D = "torch.distributed.distributed_c10d"
@@ -331,6 +332,7 @@ BOUNDARIES = (
         library=C10D,
         category=Category.WAIT,
         functions=(f"{NATIVE}.Store.wait", f"{NATIVE}.Store.get", "torch._C.Future.wait"),
+        waits_for=COMMUNICATION,
         wrappers=tuple(_wrappers()),
     ),
     Boundary(

@@ -10,7 +10,7 @@ import time
 from rlscope import _native
 from rlscope.errors import RecordingError, UsageError
 from rlscope.record import progress, small_json
-from rlscope.record.blocking import WAITS
+from rlscope.record.blocking import MAY_WAIT, WAITS
 from rlscope.record.config import ClockSource, RecordConfig
 from rlscope.record.cupti import NSIGHT_COMPUTE_VARIABLE, cupti_directories
 from rlscope.record.import_hooks import ImportHooks
@@ -213,8 +213,9 @@ class Recorder:
         """Put in place what records calls."""
         self._is_intercepting = True
         if "wait" in self.config.layers:
-            for library, functions in WAITS.items():
-                self._imports.after_import(library, _intercepting(functions))
+            for category, declared in ((_native.WAIT, WAITS), (_native.PYTHON, MAY_WAIT)):
+                for library, functions in declared.items():
+                    self._imports.after_import(library, _intercepting(functions, category))
         if self._libraries is not None:
             self._libraries.intercept()
         # Ends a process without ending the interpreter: what was recorded must be completed before.
@@ -312,9 +313,10 @@ def _clock_elsewhere(source: ClockSource | None) -> RemoteClock | None:
     return RemoteClock(source)
 
 
-def _intercepting(functions: tuple[str, ...]) -> Callable[[ModuleType], None]:
+def _intercepting(functions: Mapping[str, tuple[str, ...]], category: int) -> Callable[[ModuleType], None]:
     def intercept(_: ModuleType) -> None:
-        intercept_named(functions, _native.WAIT)
+        for names in functions.values():
+            intercept_named(names, category)
 
     return intercept
 

@@ -12,7 +12,7 @@ from rlscope.compare.estimate import CONFIDENCE_PERCENT, Estimate
 from rlscope.compare.sampled.whole_run import WholeRun
 from rlscope.compare.sides import Side
 from rlscope.compare.summary import stage_records, summary
-from rlscope.compare.verdict import first_iterations, gate_sentence, part_name, tables, verdict
+from rlscope.compare.verdict import first_iterations, gate_sentence, no_core_sentence, part_name, tables, verdict
 from rlscope.report.screen import Screen
 from rlscope.report.tables import table_lines
 from rlscope.text.numbers import digits, digits_ends, duration, duration_ends, in_percent
@@ -36,8 +36,8 @@ def comparison_lines(comparison: Comparison, fail_above: float | None, screen: S
     for table in tables(comparison):
         records = [_record(row, table.factor) for row in table.rows]
         lines += ["", *table_lines(table.title, records, screen)]
-    if (first := first_iterations(comparison)) is not None:
-        lines += ["", *screen.filled(first)]
+    for sentence in (first_iterations(comparison), no_core_sentence(comparison)):
+        lines += ["", *screen.filled(sentence)] if sentence is not None else []
     said = cautions(comparison)
     lines += ["", "Notes"] if said else []
     for sentence in said:

@@ -4,7 +4,7 @@ from rlscope.analysis.analyze import make_analysis
 from rlscope.analysis.correction.corrected import Correction
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.page.make_page import Run
-from rlscope.report.remarks import device_lines, warnings
+from rlscope.report.remarks import core_lines, device_lines, warnings
 from rlscope.report.sentences import correction_lines, evaluation_lines
 from rlscope.trace.reader import Trace
 
@@ -29,5 +29,5 @@ def page_run(
     """
     swept = sweep_trace(trace, recover, correction=correction, bins=bins)
     analysis = make_analysis(swept, recover)
-    remarks = [*device_lines(analysis), *evaluation_lines(analysis), *correction_lines(analysis)]
+    remarks = [*core_lines(analysis), *device_lines(analysis), *evaluation_lines(analysis), *correction_lines(analysis)]
     return Run(name, swept, analysis, warnings(name, analysis), remarks, focus_s)

@@ -68,25 +68,27 @@ def waits_shown(analysis: Analysis) -> list[Record]:
     Processes that only serve others are left out, as in `waited_for`, and what took too little.
 
     Returns:
-        One row per process and function: `waited_for`, the others, that for which it waited longest first; `count`;
-        `wait_s`; `in_loop_s`, of these in its training loop; and `percent` of the process's wall time.
+        One row per process, function and `kind`: `waited_for`, the others, that for which it waited longest first;
+        `count`; `wait_s`; `in_loop_s`, of these in its training loop; and `percent` of the process's wall time.
     """
     served = _served(analysis)
     waits = sorted((row for row in analysis.waits if row.process in served), key=lambda row: -row.wait_s)
     ends: dict[tuple[str, str], dict[str, None]] = {}
     for edge in sorted(analysis.dependencies, key=lambda row: -row.wait_s):
         ends.setdefault((edge.process, edge.stream), {})[edge.on] = None
-    others: dict[tuple[str, str], dict[str, None]] = {}
+    others: dict[tuple[str, str, str], dict[str, None]] = {}
     for row in waits:
-        others.setdefault((row.process, row.function), {}).update(ends.get((row.process, row.stream), {}))
-    count = sums(((row.process, row.function), row.count) for row in waits)
-    in_loop_s = sums(((row.process, row.function), row.in_loop_s) for row in waits)
-    wait_s = sums(((row.process, row.function), row.wait_s) for row in waits)
+        others.setdefault((row.process, row.function, row.kind), {}).update(ends.get((row.process, row.stream), {}))
+    count = sums(((row.process, row.function, row.kind), row.count) for row in waits)
+    in_loop_s = sums(((row.process, row.function, row.kind), row.in_loop_s) for row in waits)
+    wait_s = sums(((row.process, row.function, row.kind), row.wait_s) for row in waits)
     shown: list[Record] = []
     for key, seconds in sorted(wait_s.items(), key=lambda item: -item[1]):
-        percent = 100 * seconds / served[key[0]] if served[key[0]] else 0.0
+        process, function, kind = key
+        percent = 100 * seconds / served[process] if served[process] else 0.0
         if percent >= 100 * LEAST_SHOWN:
-            cells: Record = {"process": key[0], "function": key[1], "waited_for": _some(list(others[key]))}
+            cells: Record = {"process": process, "function": function, "kind": kind or "-"}
+            cells["waited_for"] = _some(list(others[key]))
             shown.append(
                 cells | {"count": round(count[key]), "wait_s": seconds, "in_loop_s": in_loop_s[key], "percent": percent}
             )

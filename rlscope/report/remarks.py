@@ -4,6 +4,7 @@ from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.devices.rows import GpuRow
 from rlscope.analysis.stage_names import stage_name_lines
 from rlscope.report.counter_lines import counter_lines
+from rlscope.report.process_tables import LEAST_SHOWN
 from rlscope.report.sentences import misnested_lines
 from rlscope.text.numbers import percent
 
@@ -18,6 +19,12 @@ def warnings(name: str, analysis: Analysis) -> list[str]:
         )
     facts = (*counter_lines(analysis), *stage_name_lines(analysis), *misnested_lines(analysis))
     return found + [f"{name}: {line}." for line in facts]
+
+
+def core_lines(analysis: Analysis) -> list[str]:
+    """Return for which share of their time the processes waited for a core; nothing where it is too little to show."""
+    share = analysis.cores.no_core_share
+    return [f"processes waited for a core for {percent(share)} of their time"] if share >= LEAST_SHOWN else []
 
 
 def device_lines(analysis: Analysis) -> list[str]:

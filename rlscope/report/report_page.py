@@ -14,7 +14,7 @@ from rlscope.plots.style import BETWEEN_STAGES
 from rlscope.plots.tables import write_csv
 from rlscope.report.counter_lines import counter_lines
 from rlscope.report.process_tables import phases_shown, waits_shown
-from rlscope.report.remarks import device_lines, device_name, warnings
+from rlscope.report.remarks import core_lines, device_lines, device_name, warnings
 from rlscope.report.sentences import (
     DEVICE_RANKS_TITLE,
     RANKS_TITLE,
@@ -152,7 +152,7 @@ def add_transitions(page: ReportPage, shown: list[Workload], output: Path) -> No
 def add_trace(page: ReportPage, name: str, analysis: Analysis, output: Path, ending: str) -> None:
     """Add the figures of one trace, and its tables as files. Files get the `ending`."""
     page.heading(f"Trace {name}")
-    for line in [*evaluation_lines(analysis), *correction_lines(analysis)]:
+    for line in [*core_lines(analysis), *evaluation_lines(analysis), *correction_lines(analysis)]:
         page.paragraph(f"{line[0].upper()}{line[1:]}.")
     add_processes(page, analysis, output, ending)
     add_ranks(page, analysis, output, ending)

@@ -187,6 +187,7 @@ PyMODINIT_FUNC PyInit__native() {
   rlscope::sample_memory();
   if (module && (!rlscope::add_scopes(module) || !rlscope::add_interception(module) ||
                  !rlscope::add_compiled_calls(module) || !rlscope::add_network_calls(module) || !rlscope::add_collective_calls(module) ||
+                 PyModule_AddIntConstant(module, "PYTHON", static_cast<long>(rlscope::Category::kPython)) != 0 ||
                  PyModule_AddIntConstant(module, "WAIT", static_cast<long>(rlscope::Category::kWait)) != 0 ||
                  PyModule_AddIntConstant(module, "END_STOPPED", static_cast<long>(rlscope::EndReason::kStopped)) != 0 ||
                  PyModule_AddIntConstant(module, "END_LIMIT", static_cast<long>(rlscope::EndReason::kLimit)) != 0 ||

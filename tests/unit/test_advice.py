@@ -399,13 +399,22 @@ def test_only_numbers_at_the_end_of_a_name_are_left_out(
     assert ("and 1 more" in advice.text) == is_same
 
 
-@pytest.mark.parametrize("function", ["time.sleep", "_thread.LockType.acquire", "_queue.SimpleQueue.get"])
-def test_waits_in_which_no_process_has_a_part_stay(advice_on: Callable[..., Advice], function: str) -> None:
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [
+        ("time.sleep", "timer"),
+        ("posix.fsync", "disk"),
+        ("_thread.LockType.acquire", "lock"),
+        ("_queue.SimpleQueue.get", "lock"),
+    ],
+)
+def test_waits_in_which_no_process_has_a_part_stay(advice_on: Callable[..., Advice], function: str, kind: str) -> None:
     advice = advice_on(wait(8, "training_loop", function), Piece(2, "backpropagation"), runner=(SIMULATOR,))
     assert (advice.cause, advice.seconds) == (Cause.WAITING, pytest.approx(8))
     assert savings(advice) == {"compile the update": pytest.approx(2)}
     assert advice.text.startswith(
-        f"{function}, 1 call, 8 s (80 %) of main in training_loop: without it at most 5 times as fast. Bound by waiting"
+        f"{function} ({kind}), 1 call, 8 s (80 %) of main in training_loop: without it at most 5 times as fast. "
+        "Bound by waiting"
     )
 
 

@@ -76,8 +76,8 @@ def test_sleep_between_the_stages_of_a_loop_is_named_first(tmp_path: Path, repor
     advice = advised(tmp_path, main=[piece for piece in LOOP if reports or piece != REPORT])
     assert (advice.total_s, advice.cause, advice.seconds) == (pytest.approx(40), Cause.WAITING, pytest.approx(30))
     assert advice.text.startswith(
-        "time.sleep, 100 calls of 300 ms, 30 s (75 %) between stages: without it at most 4 times as fast. Bound by "
-        "waiting: 30 s of 40 s (75 %), in no stage"
+        "time.sleep (timer), 100 calls of 300 ms, 30 s (75 %) between stages: without it at most 4 times as fast. "
+        "Bound by waiting: 30 s of 40 s (75 %), in no stage"
     )
     (slept,) = advice.waits
     assert (slept.function, slept.count, slept.is_for_process) == (SLEEP, 100, False)
@@ -147,7 +147,7 @@ def test_who_waits_for_a_full_queue_is_not_bound_by_what_it_does(tmp_path: Path)
     assert (advice.process, advice.causes[0].stage) == ("learner", "backpropagation")
     of_actor = advised(tmp_path / "alone", actor=actor)
     assert (of_actor.cause, of_actor.seconds) == (Cause.WAITING, pytest.approx(6.3))
-    assert f"{FULL_QUEUE}, 9 calls of 700 ms, 6.3 s (68 %) between stages: without it" in of_actor.text
+    assert f"{FULL_QUEUE} (lock), 9 calls of 700 ms, 6.3 s (68 %) between stages: without it" in of_actor.text
 
 
 def test_who_writes_to_a_pipe_waits_for_who_reads_from_it(tmp_path: Path) -> None:
@@ -170,8 +170,8 @@ def test_the_table_of_waits_says_for_whom(tmp_path: Path) -> None:
     sent = {f"worker_{number}": [(0.0, "", f"posix.write pipe:[{number}]"), (8.0, "", "")] for number in (7, 8)}
     analysis = analyzed(tmp_path, main=main, **sent)
     assert [list(row.values()) for row in waits_shown(analysis)] == [
-        ["main", "posix.read", "worker_7 and 1 more", 2, 7.0, 7.0, 87.5],
-        ["main", SLEEP, "-", 1, 1.0, 1.0, 12.5],
+        ["main", "posix.read", "pipe", "worker_7 and 1 more", 2, 7.0, 7.0, 87.5],
+        ["main", SLEEP, "timer", "-", 1, 1.0, 1.0, 12.5],
     ]
     output = CliRunner().invoke(analyze_verb, [str(tmp_path)], catch_exceptions=False).output
     assert "Waits" in output and "worker_7 and 1" in output

@@ -49,13 +49,13 @@ def test_a_pipe(tmp_path: Path) -> None:
     process_of(writer, "worker", [(f"{WRITE} pipe:[7]", 390, 400), (f"{WRITE} pipe:[8]", 500, 510)])
     analysis = written(writer)
     assert analysis.waits.table.columns.tolist() == [
-        "process", "phase", "function", "stream", "count", "wait_s", "in_operations_s", "in_loop_s",
+        "process", "phase", "function", "stream", "kind", "count", "wait_s", "in_operations_s", "in_loop_s",
     ]  # fmt: skip
     assert sorted(rows(analysis.waits.table)) == [
-        ["main", "(none)", READ, "pipe:[7]", 1, pytest.approx(3e-7), 0, 0],
-        ["main", "(none)", "time.sleep", "", 1, pytest.approx(1e-7), 0, 0],
-        ["worker", "(none)", WRITE, "pipe:[7]", 1, pytest.approx(1e-8), 0, 0],
-        ["worker", "(none)", WRITE, "pipe:[8]", 1, pytest.approx(1e-8), 0, 0],
+        ["main", "(none)", READ, "pipe:[7]", "pipe", 1, pytest.approx(3e-7), 0, 0],
+        ["main", "(none)", "time.sleep", "", "timer", 1, pytest.approx(1e-7), 0, 0],
+        ["worker", "(none)", WRITE, "pipe:[7]", "pipe", 1, pytest.approx(1e-8), 0, 0],
+        ["worker", "(none)", WRITE, "pipe:[8]", "pipe", 1, pytest.approx(1e-8), 0, 0],
     ]
     assert analysis.dependencies.table.columns.tolist() == COLUMNS
     assert rows(analysis.dependencies.table) == [

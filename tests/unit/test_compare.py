@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from compared_runs import compared, loop, write_run, write_side
+from compared_runs import NO_CORE, compared, loop, write_run, write_side
 from recording import call_here
 from trace_builder import write_scripts
 
@@ -167,6 +167,26 @@ def test_what_may_explain_a_difference_is_said(before: Path, tmp_path: Path) -> 
     found = cautions(compared(before, tmp_path / "elsewhere"))
     assert "the machine of before is unknown, that of elsewhere fast, 8 cores" in found
     assert "the Python of before is unknown, that of elsewhere 3.13.1" in found
+
+
+def test_the_share_without_a_core_is_said_of_both_sides(before: Path, tmp_path: Path) -> None:
+    after = side(tmp_path / "after", 500, NO_CORE, first_s=1)
+    (found,) = json.loads(call_here("compare", before, after, "--json").stdout)["comparisons"]
+    assert (found["base"]["no_core_share"], found["other"]["no_core_share"]) == (0, pytest.approx(0.05, rel=0.01))
+    assert len(found["other"]["runs"]) == 3
+    assert all(run["no_core_share"] == pytest.approx(0.05, rel=0.01) for run in found["other"]["runs"])
+    output = call_here("compare", before, after).stdout
+    assert "before waited for a core for 0 % of its time, after for 5 %." in " ".join(output.split())
+
+
+@pytest.mark.parametrize(("longer", "is_warned"), [(0, True), (300, True), (1000, False)])
+def test_a_side_that_lacked_a_core_for_more_than_the_difference_is_warned_of(
+    longer: int, is_warned: bool, before: Path, tmp_path: Path
+) -> None:
+    more = [{"gymnasium.step": each, "torch.addmm": longer, NO_CORE: 500} for each in SCATTER]
+    found = cautions(compared(before, write_side(tmp_path / "after", more, 1)))
+    warned = [each for each in found if each.startswith("after waited for a core for ")]
+    assert (warned == found, bool(warned)) == (True, is_warned)
 
 
 def test_what_is_missing_from_a_trace_is_said(before: Path, tmp_path: Path) -> None:

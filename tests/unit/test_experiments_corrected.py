@@ -124,6 +124,14 @@ def test_a_page_says_how_much_was_subtracted(tmp_path: Path) -> None:
     assert "calibrated 2026-01-02T03:04:05Z" in text
 
 
+def test_a_page_says_how_much_of_the_time_runs_had_no_core(tmp_path: Path) -> None:
+    page = Page("a study")
+    found = result(trained(tmp_path / "trace", COSTS))
+    add_correction(page, [replace(found, no_core_share=share) for share in (0.02, 0.31)])
+    page.write(tmp_path / "index.html")
+    assert "waited for a core for up to 31 % of their time" in (tmp_path / "index.html").read_text()
+
+
 def claim(metric: str, above: float, corrected: bool) -> Claim:
     return Claim("A-10", "more", metric, "seconds", "3.6", "gpu", "nothing", above, corrected=corrected)
 

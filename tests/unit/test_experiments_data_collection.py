@@ -41,7 +41,7 @@ from experiments.harness.matrix import load_matrix
 from experiments.harness.progress import Recorded, StudyRun
 from experiments.harness.provenance import Provenance
 from experiments.verdicts import other_machines
-from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, Verdict, load_claims
+from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, UNDECIDED, Verdict, load_claims
 from experiments.verdicts.other_machines import THIS_MACHINE, origin_of, verdicts_of
 from rlscope.build import built_from
 from rlscope.errors import UsageError
@@ -530,6 +530,19 @@ def test_claims_are_judged_by_what_was_measured() -> None:
     assert all(verdict.provisional for verdict in verdicts)
 
 
+@pytest.mark.parametrize(("share", "verdict"), [(None, HOLDS), (0.001, HOLDS), (0.999, UNDECIDED)])
+def test_a_machine_without_enough_cores_decides_nothing_that_they_could_turn(
+    share: float | None, verdict: str, tmp_path: Path
+) -> None:
+    replace(results(everything()), no_core_share=share).save(tmp_path / "h200")
+    kept = load(tmp_path / "h200")
+    assert kept.no_core_share == share
+    assert ("waited for a core" in kept.source) == (share is not None)
+    here = results([row("Gymnasium", 1, 100)], "cpu")
+    verdicts = verdicts_of(CLAIMS, here, [kept], study.measured_metrics)
+    assert verdict_of(verdicts, "xla_to_gym", "NVIDIA H200").verdict == verdict
+
+
 def test_machines_are_judged_apart() -> None:
     here = results([row("Gymnasium", 1, 100), row("XLA", 1, 300, 1000)], "cpu", "paper")
     verdicts = verdicts_of(CLAIMS, here, [results(everything())], study.measured_metrics)
@@ -684,6 +697,7 @@ def test_the_study_draws_and_judges_this_machine_and_those_that_are_kept(
     assert page.count("Bound by") == 1
     assert {verdict.subject for verdict in outcome.verdicts} == {THIS_MACHINE, "NVIDIA H200"}
     again = load(tmp_path / "output" / other_machines.MEASUREMENTS)
+    assert again.no_core_share == 0
     assert set(again.measured.lines) == {
         series for series in throughputs_of(collected()).lines if series.implementation != "CUDA"
     }

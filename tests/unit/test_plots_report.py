@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 from click import BadParameter
 from click.testing import CliRunner
+from compared_runs import NO_CORE, loop, write_run
+from recording import call_here
 from rows_of import bare_analysis, rows_of
 from trace_builder import parse_script, write_script
 
@@ -264,6 +266,15 @@ def test_report_writes_the_page_with_the_figures_beside_it_or_the_page_alone(tmp
 def test_a_window_has_two_times(times: str, tmp_path: Path) -> None:
     with pytest.raises(BadParameter, match="expected two times in seconds"):
         report.main(["trace", f"--focus={times}", "-o", str(tmp_path)], standalone_mode=False)
+
+
+def test_both_pages_say_for_how_long_the_run_had_no_core(tmp_path: Path) -> None:
+    trace = write_run(tmp_path / "trace", loop([{NO_CORE: 500}] * 3))
+    finished = call_here("report", trace, "-o", tmp_path / "report")
+    assert finished.returncode == 0, finished.stderr
+    for name in ("index.html", "figures.html"):
+        text = (tmp_path / "report" / name).read_text()
+        assert "Processes waited for a core for 5 % of their time." in text, name
 
 
 def test_a_page_escapes_what_it_is_given(tmp_path: Path) -> None:

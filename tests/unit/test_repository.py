@@ -32,7 +32,9 @@ IN_PROCESS = (
 )
 OF_RECORD = {f"rlscope.record.{module}" for module in ("import_hooks", "native_names", "replacements")}
 MAY_IMPORT = {
-    "libraries": SHARED | {"rlscope._native"} | {f"rlscope.record.{part}" for part in ("declared", "progress", "run")},
+    "libraries": SHARED
+    | {"rlscope._native"}
+    | {f"rlscope.record.{part}" for part in ("blocking", "declared", "progress", "run")},
     "record": IN_PROCESS,
     # Its rooms import its root, but nothing that imports them.
     "record/run": IN_PROCESS | {f"rlscope.record.{module}" for module in ("config", "cupti", "small_json")},
@@ -43,7 +45,8 @@ MAY_IMPORT = {
     "record/profile.py": IN_PROCESS | {"rlscope.record", "rlscope.libraries.LIBRARIES"},
     "text": set(),
     "trace": SHARED | {"rlscope._analysis"},
-    "analysis": SHARED | {"rlscope._analysis", "rlscope.trace"},
+    # Of what kind a wait is, is declared with the function.
+    "analysis": SHARED | {"rlscope._analysis", "rlscope.trace", "rlscope.libraries", "rlscope.record.blocking"},
     "calibration": SHARED
     | {"rlscope.record", "rlscope.trace", "rlscope.analysis", "rlscope._native"}
     | {"rlscope.libraries.LIBRARIES"},

@@ -8,11 +8,12 @@ from rlscope.analysis.rows import sums
 from rlscope.analysis.table_rows import DependencyRow, WaitRow
 from rlscope.analysis.tables.dependencies import sends
 from rlscope.model import EVALUATION, NO_PHASE
+from rlscope.record.blocking import DISK, TIMER
 
 #: Waits for another thread, as the sweep tells them too (src/analysis/tables/sweep_tables.cpp).
 FOR_THREADS = ("_thread.", "_queue.")
-#: Waits in which no other process has a part: for time, and for other threads.
-WITHOUT_PROCESS = ("time.", *FOR_THREADS)
+#: Kinds of waits in which no other process has a part.
+WITHOUT_PROCESS = (DISK, TIMER)
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Wait:
 
     Attributes:
         function: the function in which it waited.
+        kind: what it waited for, as in the table of waits.
         count: the number of entries.
         seconds: the seconds of waiting.
         between_s: those of the seconds that were in no operation.
@@ -28,6 +30,7 @@ class Wait:
     """
 
     function: str
+    kind: str
     count: int
     seconds: float
     between_s: float
@@ -80,20 +83,20 @@ class CountedWaits:
     def not_followed(self, process: str, are_open_followed: bool) -> tuple[Wait, ...]:
         """Return the waits of a process that are followed to no other process, by function, the longest first.
 
-        Sleeping for 600 times 50 ms gives `Wait("time.sleep", 600, 30.0, ...)`. Waits without a recorded other end are
-        among them unless `are_open_followed`.
+        Sleeping for 600 times 50 ms gives `Wait("time.sleep", "timer", 600, 30.0, ...)`. Waits without a recorded other
+        end are among them unless `are_open_followed`.
         """
         waits = [
             wait
             for wait in self._waits
             if wait.row.process == process and not wait.is_linked and not (are_open_followed and wait.is_open)
         ]
-        count = sums((wait.row.function, wait.counted) for wait in waits)
-        between_s = sums((wait.row.function, wait.between_s) for wait in waits)
-        counted_s = sums((wait.row.function, wait.counted_s) for wait in waits)
+        count = sums((wait.function, wait.counted) for wait in waits)
+        between_s = sums((wait.function, wait.between_s) for wait in waits)
+        counted_s = sums((wait.function, wait.counted_s) for wait in waits)
         return tuple(
-            Wait(name, round(count[name]), seconds, between_s[name], not name.startswith(WITHOUT_PROCESS))
-            for name, seconds in sorted(counted_s.items(), key=lambda item: (-item[1], item[0]))
+            Wait(*each, round(count[each]), seconds, between_s[each], _may_be_for_process(*each))
+            for each, seconds in sorted(counted_s.items(), key=lambda item: (-item[1], item[0]))
         )
 
     def _find_links(self, times: Mapping[str, ProcessTime]) -> dict[str, dict[str, float]]:
@@ -128,6 +131,11 @@ class _CountedWait:
     is_linked: bool
 
     @property
+    def function(self) -> tuple[str, str]:
+        """Return the function, and what it waited for."""
+        return self.row.function, self.row.kind
+
+    @property
     def channel(self) -> tuple[str, str, str]:
         """Tell channels apart, in the process and phase that waited."""
         return self.row.process, self.row.phase, self.row.stream
@@ -135,12 +143,17 @@ class _CountedWait:
     @property
     def is_open(self) -> bool:
         """Tell whether the wait has no recorded other end but may be for another process."""
-        return not self.row.stream and not self.row.function.startswith(WITHOUT_PROCESS)
+        return not self.row.stream and _may_be_for_process(*self.function)
 
     @property
     def is_for_process(self) -> bool:
         """Tell whether the wait is open, or for an end of a channel to be read from."""
-        return self.is_open or (self.row.stream != "" and not sends(self.row.function))
+        is_channel = self.row.stream != "" and _may_be_for_process(*self.function)
+        return self.is_open or (is_channel and not sends(self.row.function))
+
+
+def _may_be_for_process(function: str, kind: str) -> bool:
+    return kind not in WITHOUT_PROCESS and not function.startswith(FOR_THREADS)
 
 
 def _counts(process: str, phase: str, evaluating: Set[str]) -> bool:

@@ -162,7 +162,8 @@ def _unfollowed_sentences(tables: RunTables, path: OwnerPath, causes: Sequence[C
         spent = f"{duration(wait.seconds)} ({share}){of_process}{_stage_of(path, wait, causes)}"
         unknown = " It was for no process whose other end was recorded." if wait.is_for_process else ""
         gain = "" if path.works_beside else f": without it {_speedup(path, wait.seconds)}"
-        yield f"{wait.function}, {calls}, {spent}{gain}.{unknown}"
+        what = f"{wait.function} ({wait.kind})" if wait.kind else wait.function
+        yield f"{what}, {calls}, {spent}{gain}.{unknown}"
 
 
 def _stage_of(path: OwnerPath, wait: Wait, causes: Sequence[CauseTime]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from rlscope.analysis.rows import Rows, sums
 from rlscope.analysis.sweep import TraceSweep
 from rlscope.analysis.table_rows import DependencyRow, WaitRow
+from rlscope.analysis.tables.wait_kinds import FILE, kind_of_wait
 from rlscope.model import NS_PER_S
 
 #: How the names of functions begin that send: `posix.write`, `_socket.socket.sendall`.
@@ -30,7 +31,15 @@ def wait_rows(swept: TraceSweep) -> Rows[WaitRow]:
             )
             rows.append(
                 WaitRow(
-                    process.name, row.phase, function, channel, row.entries, ns / NS_PER_S, in_operations_s, in_loop_s
+                    process.name,
+                    row.phase,
+                    function,
+                    channel,
+                    kind_of_wait(function, channel),
+                    row.entries,
+                    ns / NS_PER_S,
+                    in_operations_s,
+                    in_loop_s,
                 )
             )
     return Rows(WaitRow, rows)
@@ -47,7 +56,7 @@ def dependency_rows(waits: Iterable[WaitRow], boots: Mapping[str, bytes]) -> Row
         waits: as from `wait_rows`.
         boots: of each process, the boot of the machine that it ran on.
     """
-    on_channel = [(row, _end(row.stream, boots[row.process])) for row in waits if row.stream]
+    on_channel = [(row, _end(row.stream, boots[row.process])) for row in waits if row.stream and row.stream != FILE]
     sending = [(row, end) for row, end in on_channel if sends(row.function)]
     receiving = [(row, end) for row, end in on_channel if not sends(row.function)]
     edges = [*_edges(receiving, sending), *_edges(sending, receiving)]

@@ -22,7 +22,7 @@ function panels(trace, samples, state) {
     ["Processes", () => table([words("process"), words("role"), counted("pid"), words("exit status", "exit_status"), words("complete"), seconds("start", "start_s"), seconds("wall time", "wall_s"), seconds("waiting", "waiting_s"), seconds("late", "late_s"), counted("iterations")],
       trace.processes, { caption: "Processes of the run; late is how much later than the first of its group one ended", file: "processes", onRow: pick }), trace.processes.length > 0, ""],
     ["Waits", () => make("div", {},
-      table([words("process"), words("phase"), words("function"), words("stream"), counted("count"), seconds("waited", "wait_s"), seconds("in the loop", "in_loop_s")], longest(found.waits, "wait_s"), { caption: "In what each process waited", file: "waits", onRow: pick }),
+      table([words("process"), words("phase"), words("function"), words("kind"), words("stream"), counted("count"), seconds("waited", "wait_s"), seconds("in the loop", "in_loop_s")], longest(found.waits, "wait_s"), { caption: "In what each process waited", file: "waits", onRow: pick }),
       table([words("process"), words("waited for", "on"), words("stream"), counted("count"), seconds("waited", "wait_s")], longest(found.dependencies, "wait_s"), { caption: "Who waited for whom", file: "dependencies", onRow: pick })),
       found.waits.length > 0, "No process waited in a call that is known to wait."],
     ["Transitions", () => table([words("process"), words("stage"), words("operation"), words("from"), words("to"), counted("count"), number("per iteration", "per_iteration"), number("per timestep", "per_timestep")],

@@ -47,6 +47,8 @@ class Boundary:
             as (module, name, dotted name of the function that took it): inside it time is Python's again.
         callback_takers: Functions, as (module, function) or (module, class, method), that are given Python for native
             code to call: inside it time is Python's again.
+        waits_for: The kind of what `functions` wait for while they are blocked, as in rlscope/record/blocking.py; ""
+            where that differs.
         inherited: Dotted names of methods of a Python class whose subclasses have them of native code, as classes do
             that are made of a native one and of a mixin.
     """
@@ -64,6 +66,7 @@ class Boundary:
     registered: tuple[tuple[str, str, str], ...] = ()
     callback_takers: tuple[tuple[str, ...], ...] = ()
     inherited: tuple[str, ...] = ()
+    waits_for: str = ""
 
 
 @dataclass(frozen=True)

@@ -196,6 +196,18 @@ __attribute__((noinline, cold)) uint64_t StreamWriter::measure_gap(uint64_t now)
   return now;
 }
 
+uint64_t StreamWriter::look() {
+  uint64_t now = now_ticks();
+  return is_recording() && now >= measure_at_ && has_room() ? measure_gap(now) : now;
+}
+
+bool StreamWriter::begin_at(const CodedId& name, uint64_t ticks) {
+  if (!is_recording() || depth_ >= kMaxDepth || !has_room()) return false;
+  uint64_t delta = std::max(ticks, last_ticks_) - last_ticks_;
+  last_ticks_ += delta;
+  return write_begin(name.id, name.coded, name.bytes, delta);
+}
+
 int StreamWriter::end_with_thread() {
   if (state_ != WriterState::kRecording) return 0;
   int error = 0;

@@ -95,23 +95,12 @@ class RLSCOPE_API StreamWriter {
       if (!(is_resting() && depth_ < kMaxDepth) && !make_room_for_begin()) return false;
       if (is_armed()) return open_frame(id);
     }
-    uint64_t delta = advance();
-    // Which way this goes must not be a branch, for a processor guesses it wrong once in four times.
-    bool is_expected = expect(id) & (delta != 0);
-    coded_id = is_expected ? 0 : coded_id;
-    id_bytes = is_expected ? 0 : id_bytes;
-    unsigned bytes;
-    uint64_t word = encode_varint(delta << 2 | (is_expected ? kExpected : kBegin), bytes);
-    open_frame(id);
-    if (__builtin_expect(bytes + id_bytes <= 8, 1)) {
-      store(word | coded_id << (8 * bytes), bytes + id_bytes);
-    } else {
-      std::memcpy(cursor_ + bytes, &coded_id, sizeof coded_id);
-      std::memcpy(cursor_, &word, bytes);
-      cursor_ += bytes + id_bytes;
-    }
-    return true;
+    return write_begin(id, coded_id, id_bytes, advance());
   }
+  // Begins a frame at a time that has passed since the last record.
+  bool begin_at(const CodedId& name, uint64_t ticks);
+  // Before what may be recorded later: asks here how long the thread was blocked until now, if that is due. Returns the time.
+  uint64_t look();
 
   // Closes the innermost frame.
   void end() {
@@ -206,6 +195,23 @@ class RLSCOPE_API StreamWriter {
     bool is_expected = expected == id;
     expected = last_begun_ = id;
     return is_expected;
+  }
+  [[gnu::always_inline]] bool write_begin(uint32_t id, uint64_t coded_id, unsigned id_bytes, uint64_t delta) {
+    // Which way this goes must not be a branch, for a processor guesses it wrong once in four times.
+    bool is_expected = expect(id) & (delta != 0);
+    coded_id = is_expected ? 0 : coded_id;
+    id_bytes = is_expected ? 0 : id_bytes;
+    unsigned bytes;
+    uint64_t word = encode_varint(delta << 2 | (is_expected ? kExpected : kBegin), bytes);
+    open_frame(id);
+    if (__builtin_expect(bytes + id_bytes <= 8, 1)) {
+      store(word | coded_id << (8 * bytes), bytes + id_bytes);
+    } else {
+      std::memcpy(cursor_ + bytes, &coded_id, sizeof coded_id);
+      std::memcpy(cursor_, &word, bytes);
+      cursor_ += bytes + id_bytes;
+    }
+    return true;
   }
   void write_end() {
     unsigned bytes;

@@ -162,6 +162,8 @@ Descriptor look_up(int descriptor) {
       found = {Descriptor::kChannel, find_channel(descriptor, status)};
     } else if (S_ISCHR(status.st_mode)) {
       found.kind = Descriptor::kDevice;
+    } else if (S_ISREG(status.st_mode)) {
+      found.kind = Descriptor::kFile;
     }
   }
   errno = error;

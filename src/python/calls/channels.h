@@ -15,7 +15,7 @@ struct Channel {
 };
 
 struct Descriptor {
-  enum Kind { kOther, kDevice, kChannel } kind;
+  enum Kind { kOther, kDevice, kFile, kChannel } kind;
   Channel* channel;  // null also for a channel without a name
 };
 
