@@ -30,6 +30,7 @@ NUMBERS = {
     OtherTag.COLLECTIVE: 6,
     OtherTag.MEMORY: 4,
     OtherTag.ABSENT: 3,
+    OtherTag.CPU_TIME: 1,
 }
 
 
