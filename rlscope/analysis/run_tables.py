@@ -58,6 +58,7 @@ from rlscope.analysis.tables.breakdown import breakdown_rows, thread_rows, trans
 from rlscope.analysis.tables.calls import call_rows, iteration_rows, task_rows
 from rlscope.analysis.tables.crossings import CrossingRow, crossing_rows
 from rlscope.analysis.tables.dependencies import wait_rows
+from rlscope.analysis.tables.life import Life, life_of
 from rlscope.analysis.tables.loop import Loops, loops_of, outside_rows
 from rlscope.analysis.tables.processes import machine_rows, phase_rows, process_rows
 from rlscope.analysis.tables.samples import (
@@ -112,6 +113,11 @@ class RunTables:
     def path(self, run: Run) -> OwnerPath | None:
         """Return what paces the run; None if no process took time."""
         return owner_path(self.processes, self.breakdown, self.loops, self.waits, self.dependencies)
+
+    @fact()
+    def life(self, run: Run) -> Life | None:
+        """Return the wall time of the process that paces the run in parts that sum to it; None if none took time."""
+        return None if self.path is None else life_of(run.process(self.path.process), self.loops)
 
     @fact()
     def complete(self, run: Run) -> bool:

@@ -13,8 +13,7 @@ from rlscope.analysis.memory.rows import MemoryGrowthRow
 from rlscope.analysis.ranks.rows import StragglerRow
 from rlscope.analysis.rows import sums
 from rlscope.analysis.run_tables import RunTables
-from rlscope.analysis.tables.loop import NO_PHASE_PART
-from rlscope.model import COMPILE, EVALUATION, NO_OPERATION, PUBLISHED_STAGES, STAGES, Category, LoopPart
+from rlscope.model import COMPILE, NO_OPERATION, PUBLISHED_STAGES, STAGES, Category, LifePart
 from rlscope.text import printable
 from rlscope.text.numbers import digits, duration, percent, size
 
@@ -31,11 +30,6 @@ HOW_TO_NAME = (
 )
 #: A stage that has less of a cause is not all of it.
 MOST = 0.99
-LEFT_OUT = {
-    **{part.value: part.words for part in LoopPart},
-    NO_PHASE_PART: "in no phase",
-    EVALUATION: "of evaluation",
-}
 #: The category that is entered with each call.
 CALLS: dict[Cause, str] = {
     cause: label for label, cause in OF_CATEGORY.items() if cause not in (Cause.PYTHON, Cause.WAITING)
@@ -277,9 +271,9 @@ def _left_out_sentences(path: OwnerPath) -> Iterator[str]:
         return
     parts = path.time.left_out.items()
     said = [
-        f"{duration(seconds)} {LEFT_OUT[part]}"
+        f"{duration(seconds)} {part.words}"
         for part, seconds in parts
-        if part == EVALUATION or seconds >= SAID * path.total_s
+        if part is LifePart.EVALUATION or seconds >= SAID * path.total_s
     ]
     if said:
         yield f"Left out of {path.process}: {', and '.join(said)}."

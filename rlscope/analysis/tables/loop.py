@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from rlscope.analysis.rows import Rows, sums
 from rlscope.analysis.sweep import TraceSweep
 from rlscope.analysis.table_rows import BreakdownRow, OutsideRow
-from rlscope.model import EVALUATION, NO_OPERATION, NO_PHASE, NS_PER_S, LoopPart
-
-#: The part of a process that has phases only: they do not say where its loop is.
-NO_PHASE_PART = "no phase"
+from rlscope.model import EVALUATION, NO_OPERATION, NO_PHASE, NS_PER_S, LifePart, LoopPart
 
 
 def outside_rows(swept: TraceSweep) -> Rows[OutsideRow]:
@@ -36,16 +33,18 @@ class Loops:
     Attributes:
         processes: those that show where their loop is: by operations, phases or reports of progress.
         training: those of them that show something else than evaluation.
+        bounded: those of them whose loop has a begin and an end; that of others may lie anywhere in no phase.
         evaluation_s: how long each process was in the phase `evaluation` beside its training; only those that were.
         left_out: the seconds of each process that are not in its loop, by part; evaluation is one.
-        between: of its time in no operation and no phase the share in its loop, by process, category and resource.
+        outside: of its time in no operation and no phase the share in each part, by process, category and resource.
     """
 
     processes: Set[str]
     training: Set[str]
+    bounded: Set[str]
     evaluation_s: Mapping[str, float]
-    left_out: Mapping[str, Mapping[str, float]]
-    between: Mapping[tuple[str, str, str], float]
+    left_out: Mapping[str, Mapping[LifePart, float]]
+    outside: Mapping[tuple[str, str, str], Mapping[LifePart, float]]
 
     def has_evaluation(self, row: BreakdownRow) -> bool:
         """Return whether a row of a breakdown is of evaluation beside training.
@@ -54,15 +53,22 @@ class Loops:
         """
         return row.phase == EVALUATION and row.process in self.training
 
-    def share(self, row: BreakdownRow) -> float:
-        """Return the share of a row of a breakdown that lies in operations, in phases or between them in the loop.
+    def parts(self, row: BreakdownRow) -> Mapping[LifePart, float]:
+        """Return which shares of a row of a breakdown lie in which part of its process's life; they sum to 1.
 
-        A row of evaluation has a share of 0, another one of an operation or a phase one of 1. Of 10 s of Python in
-        neither, of which 6 lie before the loop and 4 in it, the share is 0.4.
+        What is in an operation or a phase is in the loop, unless it is evaluation. Of 10 s of Python in neither, of
+        which 6 lie before the loop and 4 in it, the shares are 0.6 of starting up and 0.4 of the loop.
         """
         if self.has_evaluation(row):
-            return 0.0
-        return 1.0 if is_named(row) else self.between.get((row.process, row.category, row.resource), 0.0)
+            return {LifePart.EVALUATION: 1.0}
+        if is_named(row):
+            return {LifePart.LOOP: 1.0}
+        # Of what is there by correction alone nothing is known.
+        return self.outside.get((row.process, row.category, row.resource)) or {LifePart.UNPLACED: 1.0}
+
+    def share(self, row: BreakdownRow) -> float:
+        """Return the share of a row of a breakdown that lies in operations, in phases or between them in the loop."""
+        return self.parts(row).get(LifePart.LOOP, 0.0)
 
 
 def loops_of(breakdown: Iterable[BreakdownRow], outside: Sequence[OutsideRow]) -> Loops:
@@ -72,30 +78,38 @@ def loops_of(breakdown: Iterable[BreakdownRow], outside: Sequence[OutsideRow]) -
     training = between | {row.process for row in rows if is_named(row) and row.phase != EVALUATION}
     evaluated = [row for row in rows if row.phase == EVALUATION]
     evaluation_s = sums((row.process, row.seconds) for row in evaluated if row.process in training)
-    whole_s = sums(((row.process, row.category, row.resource), row.seconds) for row in outside)
-    between_s = sums(
-        ((row.process, row.category, row.resource), row.seconds) for row in outside if row.part == LoopPart.IN
-    )
+    bounded = {row.process for row in rows if row.operation != NO_OPERATION and row.phase != EVALUATION}
+    bounded |= {row.process for row in outside if row.part != LoopPart.BEFORE}
+    parts = [(row, life_part(row.part, row.process in bounded)) for row in outside]
+    left_out: dict[str, dict[LifePart, float]] = {}
+    seconds: dict[tuple[str, str, str], dict[LifePart, float]] = {}
+    for row, part in parts:
+        groups = [seconds.setdefault((row.process, row.category, row.resource), {})]
+        if part is not LifePart.LOOP:
+            groups.append(left_out.setdefault(row.process, {}))
+        for group in groups:
+            group[part] = group.get(part, 0.0) + row.seconds
+    for process, evaluation in evaluation_s.items():
+        left_out.setdefault(process, {})[LifePart.EVALUATION] = evaluation
     return Loops(
         processes=training | {row.process for row in evaluated},
         training=training,
+        bounded=bounded,
         evaluation_s=evaluation_s,
-        left_out=_left_out(rows, outside, evaluation_s),
-        between={key: seconds / whole_s[key] for key, seconds in between_s.items() if whole_s[key] > 0},
+        left_out=left_out,
+        outside={key: shares for key, of_part in seconds.items() if (shares := _shares(of_part))},
     )
 
 
-def _left_out(
-    breakdown: Iterable[BreakdownRow], outside: Iterable[OutsideRow], evaluation_s: Mapping[str, float]
-) -> dict[str, dict[str, float]]:
-    bounded = {row.process for row in breakdown if row.operation != NO_OPERATION and row.phase != EVALUATION}
-    bounded |= {row.process for row in outside if row.part != LoopPart.BEFORE}
-    found: dict[str, dict[str, float]] = {}
-    for row in outside:
-        if row.part != LoopPart.IN:
-            parts = found.setdefault(row.process, {})
-            name = row.part if row.process in bounded else NO_PHASE_PART
-            parts[name] = parts.get(name, 0.0) + row.seconds
-    for process, seconds in evaluation_s.items():
-        found.setdefault(process, {})[EVALUATION] = seconds
-    return found
+def life_part(part: str, is_bounded: bool) -> LifePart:
+    """Return the part of a process's life that time in no operation and no phase is in; `part` is a `LoopPart`."""
+    if not is_bounded:
+        return LifePart.UNPLACED
+    return {
+        LoopPart.BEFORE: LifePart.STARTING_UP, LoopPart.IN: LifePart.LOOP, LoopPart.AFTER: LifePart.AFTERWARDS,
+    }[LoopPart(part)]  # fmt: skip
+
+
+def _shares(of_part: Mapping[LifePart, float]) -> dict[LifePart, float]:
+    whole_s = sum(of_part.values())
+    return {part: seconds / whole_s for part, seconds in of_part.items()} if whole_s > 0 else {}

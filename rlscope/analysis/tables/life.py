@@ -1,0 +1,43 @@
+"""This file divides the wall time of the process that sets the pace: starting up, loop, evaluation, afterwards."""
+
+from dataclasses import dataclass
+
+from rlscope.analysis.sweep import ProcessSweep
+from rlscope.analysis.tables.loop import Loops, life_part
+from rlscope.model import EVALUATION, LifePart
+
+
+@dataclass(frozen=True)
+class Life:
+    """The wall time of a process, from its start to its end, in parts that sum to it.
+
+    Attributes:
+        process: The process.
+        wall_ns: Its wall time.
+        starting_up_ns: Before its loop, in no operation and no phase: imports, building models and environments.
+        loop_ns: In operations and phases, but for evaluation, and between them in the loop.
+        evaluation_ns: In the phase `evaluation` beside its training, wherever that lies.
+        afterwards_ns: After its loop, in no operation and no phase.
+        unplaced_ns: In no operation and no phase where nothing shows when a loop begins or ends.
+    """
+
+    process: str
+    wall_ns: int
+    starting_up_ns: int
+    loop_ns: int
+    evaluation_ns: int
+    afterwards_ns: int
+    unplaced_ns: int
+
+
+def life_of(process: ProcessSweep, loops: Loops) -> Life:
+    """Return the parts of a process's wall time, as recorded."""
+    found = process.found
+    ticks = dict.fromkeys(LifePart, 0)
+    for row in found.outside:
+        ticks[life_part(row.part, process.name in loops.bounded)] += row.ticks
+    if process.name in loops.training:
+        ticks[LifePart.EVALUATION] = sum(row.ticks for row in found.breakdown if row.phase == EVALUATION)
+    ticks[LifePart.LOOP] += found.end_ticks - found.start_ticks - sum(ticks.values())
+    lengths = process.file.clock.partition_ns(found.start_ticks, ticks.values())
+    return Life(process.name, sum(lengths), *lengths)
