@@ -520,7 +520,8 @@ class RunTables:
     @property
     def summary(self) -> str:
         """Say what was recorded, such as "1 process, 9.06 s, 600 iterations, 600 timesteps"."""
-        wall_s = max(row.end_s for row in self.processes)
+        walls_s = {row.process: row.wall_s for row in self.processes}
+        wall_s = max(walls_s.values()) if self.path is None else walls_s[self.path.process]
         parts = [f"{len(self.processes)} process{'es' if len(self.processes) > 1 else ''}", duration(wall_s)]
         if self.iterations is not None:
             parts += [f"{self.iterations:,} iterations", f"{self.timesteps:,} timesteps"]

@@ -97,8 +97,8 @@ def worth_trying(changes: Sequence[Change], total_s: float) -> list[str]:
 
 def _cause_sentences(tables: RunTables, path: OwnerPath, causes: Sequence[CauseTime]) -> Iterator[str]:
     first = causes[0]
-    spent = f"{duration(first.seconds)} of {duration(path.total_s)} ({percent(first.share)}){_where(path, first)}"
-    spent += _calls(tables, path, first)
+    spent = f"{duration(first.seconds)} of {duration(path.total_s)} ({_of_path(path, first.seconds)})"
+    spent += _where(path, first) + _calls(tables, path, first)
     if path.works_beside:
         yield f"Of the seconds as they are given to threads, the largest part is {first.cause.words}: {spent}."
     elif first.share < STANDS_OUT:
@@ -137,7 +137,7 @@ def _calls(tables: RunTables, path: OwnerPath, each: CauseTime) -> str:
 def _beside_sentences(path: OwnerPath) -> Iterator[str]:
     if not path.works_beside:
         return
-    share = percent(path.beside_s / path.total_s)
+    share = _of_path(path, path.beside_s)
     yield (
         f"Two or more threads were busy at once for {duration(path.beside_s)} ({share}), each in an operation of its "
         "own. A second counts for one of them only, and the run may end with another one, so no factor is given: "
@@ -152,8 +152,8 @@ def _unfollowed_sentences(tables: RunTables, path: OwnerPath, causes: Sequence[C
         if wait.seconds < SAID * path.total_s:
             continue
         calls = f"{wait.count:,} calls of {duration(wait.seconds / wait.count)}" if wait.count > 1 else "1 call"
-        share = percent(wait.seconds / path.total_s)
-        spent = f"{duration(wait.seconds)} ({share}){of_process}{_stage_of(path, wait, causes)}"
+        share = _of_path(path, wait.seconds)
+        spent = f"{duration(wait.seconds)}{of_process} ({share}){_stage_of(path, wait, causes)}"
         unknown = " It was for no process whose other end was recorded." if wait.is_for_process else ""
         gain = "" if path.works_beside else f": without it {_speedup(path, wait.seconds)}"
         yield f"{wait.function}, {calls}, {spent}{gain}.{unknown}"
@@ -260,7 +260,7 @@ def _unnamed_sentences(tables: RunTables, path: OwnerPath) -> Iterator[str]:
     )
     what = ", ".join(listed)
     yield (
-        f"{duration(unnamed_s)} ({percent(unnamed_s / path.total_s)}) are in no stage{f' ({what})' if what else ''}, "
+        f"{duration(unnamed_s)} ({_of_path(path, unnamed_s)}) are in no stage{f' ({what})' if what else ''}, "
         f"so no change covers them. {HOW_TO_NAME}."
     )
 
@@ -277,6 +277,11 @@ def _left_out_sentences(path: OwnerPath) -> Iterator[str]:
     ]
     if said:
         yield f"Left out of {path.process}: {', and '.join(said)}."
+
+
+def _of_path(path: OwnerPath, seconds: float) -> str:
+    """Say which share of the path that is: of the loop, not of the wall time, where the loop is known."""
+    return f"{percent(seconds / path.total_s)}{' of the loop' if path.time.has_loop else ''}"
 
 
 def _speedup(path: OwnerPath, seconds: float) -> str:

@@ -36,7 +36,8 @@ class Loops:
         bounded: those of them whose loop has a begin and an end; that of others may lie anywhere in no phase.
         evaluation_s: how long each process was in the phase `evaluation` beside its training; only those that were.
         left_out: the seconds of each process that are not in its loop, by part; evaluation is one.
-        outside: of its time in no operation and no phase the share in each part, by process, category and resource.
+        outside: of its time in no operation and no phase the share in each part, by process, category and resource; and
+            of all of it, by process.
     """
 
     processes: Set[str]
@@ -44,7 +45,7 @@ class Loops:
     bounded: Set[str]
     evaluation_s: Mapping[str, float]
     left_out: Mapping[str, Mapping[LifePart, float]]
-    outside: Mapping[tuple[str, str, str], Mapping[LifePart, float]]
+    outside: Mapping[tuple[str, ...], Mapping[LifePart, float]]
 
     def has_evaluation(self, row: BreakdownRow) -> bool:
         """Return whether a row of a breakdown is of evaluation beside training.
@@ -63,8 +64,9 @@ class Loops:
             return {LifePart.EVALUATION: 1.0}
         if is_named(row):
             return {LifePart.LOOP: 1.0}
-        # Of what is there by correction alone nothing is known.
-        return self.outside.get((row.process, row.category, row.resource)) or {LifePart.UNPLACED: 1.0}
+        # What is there by correction alone lies as the rest does.
+        known = self.outside.get((row.process, row.category, row.resource)) or self.outside.get((row.process,))
+        return known or {LifePart.UNPLACED: 1.0}
 
     def share(self, row: BreakdownRow) -> float:
         """Return the share of a row of a breakdown that lies in operations, in phases or between them in the loop."""
@@ -80,11 +82,11 @@ def loops_of(breakdown: Iterable[BreakdownRow], outside: Sequence[OutsideRow]) -
     evaluation_s = sums((row.process, row.seconds) for row in evaluated if row.process in training)
     bounded = {row.process for row in rows if row.operation != NO_OPERATION and row.phase != EVALUATION}
     bounded |= {row.process for row in outside if row.part != LoopPart.BEFORE}
-    parts = [(row, life_part(row.part, row.process in bounded)) for row in outside]
     left_out: dict[str, dict[LifePart, float]] = {}
-    seconds: dict[tuple[str, str, str], dict[LifePart, float]] = {}
-    for row, part in parts:
-        groups = [seconds.setdefault((row.process, row.category, row.resource), {})]
+    seconds: dict[tuple[str, ...], dict[LifePart, float]] = {}
+    for row in outside:
+        part = life_part(row.part, row.process in bounded)
+        groups = [seconds.setdefault(key, {}) for key in ((row.process, row.category, row.resource), (row.process,))]
         if part is not LifePart.LOOP:
             groups.append(left_out.setdefault(row.process, {}))
         for group in groups:
