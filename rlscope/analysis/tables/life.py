@@ -1,10 +1,11 @@
 """This file divides the wall time of the process that sets the pace: starting up, loop, evaluation, afterwards."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 from rlscope.analysis.sweep import ProcessSweep
 from rlscope.analysis.tables.loop import Loops, life_part
-from rlscope.model import EVALUATION, LifePart
+from rlscope.model import EVALUATION, NO_OPERATION, NO_PHASE, LifePart
 
 
 @dataclass(frozen=True)
@@ -41,3 +42,17 @@ def life_of(process: ProcessSweep, loops: Loops) -> Life:
     ticks[LifePart.LOOP] += found.end_ticks - found.start_ticks - sum(ticks.values())
     lengths = process.file.clock.partition_ns(found.start_ticks, ticks.values())
     return Life(process.name, sum(lengths), *lengths)
+
+
+def loop_ticks(process: ProcessSweep, loops: Loops) -> Counter[tuple[str, str, str]]:
+    """Return what of a process's time is in its loop, by stage, operation and category."""
+    found = process.found
+    ticks: Counter[tuple[str, str, str]] = Counter()
+    for row in found.breakdown:
+        is_outside = row.operation == NO_OPERATION and row.phase == NO_PHASE
+        if not is_outside and (row.phase != EVALUATION or process.name not in loops.training):
+            ticks[row.stage, row.operation, row.category] += row.ticks
+    for between in found.outside:
+        if life_part(between.part, process.name in loops.bounded) is LifePart.LOOP:
+            ticks[NO_OPERATION, NO_OPERATION, between.category] += between.ticks
+    return ticks
