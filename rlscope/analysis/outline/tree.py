@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from rlscope.analysis.run_tables import RunTables
 from rlscope.analysis.table_rows import BreakdownRow
+from rlscope.analysis.tables.life import rows_by_part
 from rlscope.analysis.tables.loop import Loops, is_named
 from rlscope.model import NO_OPERATION, NO_PHASE, STAGES, LifePart, Resource
 
@@ -94,9 +95,8 @@ def tree_lines(tables: RunTables, is_whole: bool = False) -> list[Line]:
 def _life_parts(rows: Sequence[BreakdownRow], loops: Loops) -> dict[LifePart, Branch]:
     """Divide the rows of one process; those of the loop alone have phases and stages."""
     of_part: dict[LifePart, list[BreakdownRow]] = {part: [] for part in LifePart}
-    for row in rows:
-        for part, share in loops.parts(row).items():
-            of_part[part].append(row if share == 1 else _scaled(row, share))
+    for part, row in rows_by_part(rows, loops):
+        of_part[part].append(row)
     whole_s = _seconds(rows)
     found = {}
     for part, own in of_part.items():
@@ -116,17 +116,6 @@ def _tree(parts: dict[LifePart, Branch]) -> tuple[Branch, ...]:
     loop = parts[LifePart.LOOP].branches if LifePart.LOOP in parts else ()
     others = [branch for part, branch in parts.items() if part is not LifePart.LOOP]
     return tuple(sorted([*loop, *others], key=lambda branch: (-branch.seconds, branch.name)))
-
-
-def _scaled(row: BreakdownRow, share: float) -> BreakdownRow:
-    """Return a share of a row."""
-    corrected, low, high = (
-        None if each is None else each * share
-        for each in (row.corrected_seconds, row.corrected_low_s, row.corrected_high_s)
-    )
-    return replace(
-        row, seconds=row.seconds * share, corrected_seconds=corrected, corrected_low_s=low, corrected_high_s=high
-    )
 
 
 def _seconds(rows: Iterable[BreakdownRow]) -> float:

@@ -1,9 +1,11 @@
 """This file divides the wall time of the process that sets the pace: starting up, loop, evaluation, afterwards."""
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from rlscope.analysis.sweep import ProcessSweep
+from rlscope.analysis.table_rows import BreakdownRow
 from rlscope.analysis.tables.loop import Loops, life_part
 from rlscope.model import EVALUATION, NO_OPERATION, NO_PHASE, LifePart
 
@@ -56,3 +58,21 @@ def loop_ticks(process: ProcessSweep, loops: Loops) -> Counter[tuple[str, str, s
         if life_part(between.part, process.name in loops.bounded) is LifePart.LOOP:
             ticks[NO_OPERATION, NO_OPERATION, between.category] += between.ticks
     return ticks
+
+
+def rows_by_part(rows: Iterable[BreakdownRow], loops: Loops) -> Iterator[tuple[LifePart, BreakdownRow]]:
+    """Yield what of each row of a breakdown is in which part of its process's life."""
+    for row in rows:
+        for part, share in loops.parts(row).items():
+            yield part, row if share == 1 else _scaled(row, share)
+
+
+def _scaled(row: BreakdownRow, share: float) -> BreakdownRow:
+    """Return a share of a row."""
+    corrected, low, high = (
+        None if each is None else each * share
+        for each in (row.corrected_seconds, row.corrected_low_s, row.corrected_high_s)
+    )
+    return replace(
+        row, seconds=row.seconds * share, corrected_seconds=corrected, corrected_low_s=low, corrected_high_s=high
+    )
