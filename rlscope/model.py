@@ -178,14 +178,24 @@ class Resource(Name):
     IDLE = "idle", "Idle", "#f2f2f2", "cpu"
 
 
-class LoopPart(Name):
-    """The part of a run that time in no operation is in; `words` say it in a sentence."""
+class LoopPart(str, Enum):
+    """The part of a run that time in no operation and no phase is in, as the sweep tells it."""
+
+    BEFORE = "before"
+    IN = "in"
+    AFTER = "after"
+
+
+class LifePart(Name):
+    """A part of a process's wall time, in order of time but for evaluation; `words` say it in a sentence."""
 
     words: str
 
-    BEFORE = "before", "before the training loop, as starting up"
-    IN = "in", "in the training loop"
-    AFTER = "after", "after it, as ending"
+    STARTING_UP = "starting up", "before the training loop, as starting up"
+    LOOP = "loop", "in the training loop"
+    EVALUATION = "evaluation", "of evaluation"
+    AFTERWARDS = "afterwards", "after it, as ending"
+    UNPLACED = "(no loop)", "in no phase"  # nothing shows where the loop lies
 
 
 class ClockExchange(NamedTuple):

@@ -24,7 +24,11 @@ NO_CORE = "no core"
 
 
 def loop(
-    lengths: Sequence[Mapping[str, int]], steps: int = 1, evaluated: Sequence[int] = (), reports: bool = True
+    lengths: Sequence[Mapping[str, int]],
+    steps: int = 1,
+    evaluated: Sequence[int] = (),
+    reports: bool = True,
+    start_up: int = 0,
 ) -> ProcessScript:
     """Iterations of 10 ms; `lengths` says of each how many microseconds functions take more.
 
@@ -33,8 +37,9 @@ def loop(
         steps: timesteps of an iteration.
         evaluated: iterations within which a policy is evaluated for 50 ms.
         reports: whether progress is reported.
+        start_up: microseconds before the first one.
     """
-    thread, now = ThreadScript(0, 0), 0
+    thread, now = ThreadScript(0, 0), start_up * US
     if reports:
         thread.statements.append(Progress(now, 0, 0, is_baseline=True))
     for number, more in enumerate(lengths):

@@ -74,6 +74,10 @@ class Run:
         """Return who had the devices that several processes used."""
         return shared_devices(self.clocks, self.recover)
 
+    def process(self, name: str) -> ProcessSweep:
+        """Return the process of that name."""
+        return next(process for process in self.swept.processes if process.name == name)
+
     def has(self, name: str) -> bool:
         """Return whether the sweep found any of a kind in any process; `name` is an attribute of `Swept`."""
         return any(getattr(process.found, name) for process in self.swept.processes)

@@ -59,7 +59,7 @@ from rlscope.analysis.tables.breakdown import breakdown_rows, thread_rows, trans
 from rlscope.analysis.tables.calls import call_rows, cpu_time_rows, iteration_rows, task_rows
 from rlscope.analysis.tables.crossings import CrossingRow, crossing_rows
 from rlscope.analysis.tables.dependencies import wait_rows
-from rlscope.analysis.tables.loop import Loops, loops_of, outside_rows
+from rlscope.analysis.tables.loop import Life, Loops, life_of, loops_of, outside_rows
 from rlscope.analysis.tables.processes import machine_rows, phase_rows, process_rows
 from rlscope.analysis.tables.samples import (
     SampleRow,
@@ -113,6 +113,11 @@ class RunTables:
     def path(self, run: Run) -> OwnerPath | None:
         """Return what paces the run; None if no process took time."""
         return owner_path(self.processes, self.breakdown, self.loops, self.waits, self.dependencies)
+
+    @fact()
+    def life(self, run: Run) -> Life | None:
+        """Return the wall time of the process that paces the run in parts that sum to it; None if none took time."""
+        return None if self.path is None else life_of(run.process(self.path.process), self.loops)
 
     @fact()
     def complete(self, run: Run) -> bool:
@@ -523,7 +528,8 @@ class RunTables:
     @property
     def summary(self) -> str:
         """Say what was recorded, such as "1 process, 9.06 s, 600 iterations, 600 timesteps"."""
-        wall_s = max(row.end_s for row in self.processes)
+        walls_s = {row.process: row.wall_s for row in self.processes}
+        wall_s = max(walls_s.values()) if self.path is None else walls_s[self.path.process]
         parts = [f"{len(self.processes)} process{'es' if len(self.processes) > 1 else ''}", duration(wall_s)]
         if self.iterations is not None:
             parts += [f"{self.iterations:,} iterations", f"{self.timesteps:,} timesteps"]

@@ -17,6 +17,10 @@ OTHER_TIMESTEPS = 1.01
 HOW_TO_REPEAT = "`rlscope bench -n 5` runs commands in turns"
 
 
+#: What there is to compare of a run.
+COMPARED = {Unit.ITERATION: "with iterations", Unit.LOOP: "with a loop but no iterations", Unit.RUN: "without a loop"}
+
+
 @dataclass(frozen=True)
 class _Condition:
     """Something that should be the same on both sides: what it is called, how it is read, and what None means."""
@@ -40,7 +44,7 @@ def sides_of(named: Mapping[str, Sequence[RunTimes]], unit: Unit | None = None) 
 
     Args:
         named: One or more runs per name.
-        unit: What times are to be of; None for iterations where all runs have them.
+        unit: What times are to be of; None for iterations where all runs have them, else loops, else whole runs.
 
     Raises:
         UsageError: times of these runs say nothing of each other, or not what they are asked for.
@@ -51,11 +55,11 @@ def sides_of(named: Mapping[str, Sequence[RunTimes]], unit: Unit | None = None) 
     _same(runs, lambda run: "with counters" if run.facts.counters else "without counters", "sample on none of them")
     _same(
         runs,
-        lambda run: "with iterations" if run.unit is Unit.ITERATION else "without iterations",
+        lambda run: COMPARED[run.unit],
         f"in each program, {HOW_TO_REPORT}",
     )
     found = unit or runs[0][1].unit
-    if found is not Unit.RUN and runs[0][1].unit is Unit.RUN:
+    if found in (Unit.ITERATION, Unit.TIMESTEP) and runs[0][1].unit is not Unit.ITERATION:
         raise UsageError(f"--per {found.value} needs runs with iterations: {HOW_TO_REPORT}")
     for name, run in runs:
         if found is Unit.TIMESTEP and run.timesteps is None:

@@ -1,6 +1,6 @@
 """This file takes the times that can be compared out of a trace."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,9 +9,10 @@ import numpy.typing as npt
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import make_analysis
-from rlscope.analysis.detail.swept import SweptDetail
+from rlscope.analysis.detail.swept import SweptDetail, SweptFunction
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep, sweep_trace
 from rlscope.analysis.tables.calls import detail_of
+from rlscope.analysis.tables.loop import loop_ticks
 from rlscope.calibration.calibration import AUTO, chosen
 from rlscope.compare.run_times import Facts, Indices, Place, RunTimes, Unit
 from rlscope.errors import RLScopeError
@@ -42,32 +43,40 @@ def recorded(trace: Trace, recover: bool = False) -> RunTimes:
 def times_of(swept: TraceSweep, analysis: Analysis) -> RunTimes:
     """Return the times of the process that reported most iterations, of a trace that was swept in detail.
 
-    Without any, they are those of the main process. Devices and crossings are those of the whole run.
+    Without any, they are those of the loop of the process that paces the run; where nothing shows a loop, of the life
+    of the main process. Devices and crossings are those of the whole run.
     """
     trace = swept.trace
     process = iterating(swept)
+    unit = Unit.ITERATION if detail_of(process).iteration_starts else Unit.RUN
+    if unit is Unit.RUN and analysis.path is not None and analysis.path.time.has_loop:
+        process = next(each for each in swept.processes if each.name == analysis.path.process)
+        unit = Unit.LOOP
     detail = detail_of(process)
-    is_iterated = bool(detail.iteration_starts)
-    entries = iterations_in(detail) if is_iterated else _of_run(process)
+    functions = (
+        _functions_in(detail.functions, loop_ticks(process, analysis.loops))
+        if unit is Unit.LOOP
+        else [(_place(each), each.ticks) for each in detail.functions]
+    )
+    entries = iterations_in(detail) if unit is Unit.ITERATION else _of_once([ticks for _, ticks in functions])
     second = process.seconds_per_tick
-    row = next(row for row in analysis.processes if row.process == process.name)
-    count = (analysis.iterations or 1) if is_iterated else 1
+    count = (analysis.iterations or 1) if unit is Unit.ITERATION else 1
     return RunTimes(
         path=trace.directory,
-        unit=Unit.ITERATION if is_iterated else Unit.RUN,
+        unit=unit,
         lengths=entries.lengths * second,
-        places=tuple(Place(each.stage, each.operation, each.category, each.function) for each in detail.functions),
+        places=tuple(place for place, _ in functions),
         kept=entries.kept,
         iteration=entries.iteration,
         place=entries.place,
         seconds=entries.ticks * second,
         first_s=None if entries.first is None else entries.first * second,
         evaluated=entries.evaluated,
-        timesteps=analysis.timesteps / count if is_iterated and analysis.timesteps else None,
+        timesteps=analysis.timesteps / count if unit is Unit.ITERATION and analysis.timesteps else None,
         busy_s={each.device: each.busy_s / count for each in analysis.gpu},
         crossings=sum(each.count for each in analysis.transitions) / count,
         no_core_share=analysis.cores.no_core_share,
-        corrected=row.corrected_wall_s / row.wall_s if row.corrected_wall_s is not None and row.wall_s else None,
+        corrected=_corrected(process, analysis, unit),
         start_ns=_realtime_ns(trace.manifest, "start") or min(each.start_ns for each in swept.processes),
         end_ns=_realtime_ns(trace.manifest, "end") or max(each.end_ns for each in swept.processes),
         why=analysis.why,
@@ -139,18 +148,57 @@ def _evenly_spaced(iteration: Indices, is_long: npt.NDArray[np.bool_]) -> npt.ND
     return spaced
 
 
-def _of_run(process: ProcessSweep) -> Entries:
-    """Return the whole life of a process as one iteration."""
-    functions = detail_of(process).functions
+def _place(function: SweptFunction) -> Place:
+    return Place(function.stage, function.operation, function.category, function.function)
+
+
+def _functions_in(
+    functions: Iterable[SweptFunction], loop: Mapping[tuple[str, str, str], int]
+) -> list[tuple[Place, int]]:
+    """Return how long a process was in each function in its loop.
+
+    Of a layer of an operation that lies in the loop only in part, as Python in no operation, nothing says which of its
+    functions did: it is one entry without a name.
+
+    Args:
+        functions: With the ticks of the whole life.
+        loop: The ticks in the loop, by stage, operation and category.
+    """
+    layers: dict[tuple[str, str, str], list[SweptFunction]] = {}
+    for each in functions:
+        layers.setdefault((each.stage, each.operation, each.category), []).append(each)
+    found = []
+    for layer, ticks in loop.items():
+        of_layer = layers.get(layer, [])
+        is_whole = sum(each.ticks for each in of_layer) == ticks
+        found += [(_place(each), each.ticks) for each in of_layer] if is_whole else [(Place(*layer, ""), ticks)]
+    return found
+
+
+def _of_once(ticks: Sequence[int]) -> Entries:
+    """Return something that happened once, as one iteration, from how long it was in each place."""
     return Entries(
-        lengths=np.array([process.found.end_ticks - process.found.start_ticks], np.uint64),
+        lengths=np.array([sum(ticks)], np.uint64),
         kept=1,
-        iteration=np.zeros(len(functions), np.intp),
-        place=np.arange(len(functions)),
-        ticks=np.array([each.ticks for each in functions], np.uint64),
+        iteration=np.zeros(len(ticks), np.intp),
+        place=np.arange(len(ticks)),
+        ticks=np.array(ticks, np.uint64),
         first=None,
         evaluated=0,
     )
+
+
+def _corrected(process: ProcessSweep, analysis: Analysis, unit: Unit) -> float | None:
+    """Return what times are to be multiplied with to be without the cost of recording; None if that is not known."""
+    recorded_s, corrected_s = 0.0, 0.0
+    for row in analysis.breakdown:
+        if row.process == process.name:
+            if row.corrected_seconds is None:
+                return None
+            share = analysis.loops.share(row) if unit is Unit.LOOP else 1.0
+            recorded_s += row.seconds * share
+            corrected_s += row.corrected_seconds * share
+    return corrected_s / recorded_s if recorded_s else None
 
 
 def _realtime_ns(manifest: Mapping[str, Any], key: str) -> int:

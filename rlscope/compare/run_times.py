@@ -28,6 +28,7 @@ class Unit(str, Enum):
 
     ITERATION = "iteration"
     TIMESTEP = "timestep"
+    LOOP = "loop"
     RUN = "run"
 
 
@@ -56,13 +57,13 @@ class Facts:
 
 @dataclass(frozen=True)
 class RunTimes:
-    """The times of one run: of each iteration, or of a run without iterations of the whole of it, as of one iteration.
+    """The times of one run: of each iteration; without iterations of the loop, or of all of it, as of one iteration.
 
     Entries say how long an iteration was in a place; they sum to its length. Of very many iterations some have entries.
 
     Attributes:
         path: The trace, or the file of a run that was only timed.
-        unit: ITERATION, or RUN where no iteration is known.
+        unit: ITERATION; LOOP where no iteration is known; RUN where nothing shows a loop.
         lengths: How long each iteration took, in seconds and in order. Shape: (iterations,).
         places: What `place` counts.
         kept: How many iterations have entries.

@@ -156,7 +156,7 @@ def _counted(comparison: Comparison) -> str:
     base, other = (side.count(comparison.repeated) for side in (comparison.base, comparison.other))
     if comparison.repeated == RUNS:
         return f"in {other} runs against {base}"
-    if comparison.base.unit is Unit.RUN:
+    if comparison.base.unit in (Unit.LOOP, Unit.RUN):
         return f"in {_runs(other)} against {base}"
     return f"within these runs of {other:,} and {base:,} iterations"
 

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rlscope.model import NS_PER_S, LifePart
 from rlscope.page.advice_part import advice_part
 from rlscope.page.bars import bar
 from rlscope.text import as_html
@@ -29,7 +30,9 @@ def static_part(title: str, trace: Mapping[str, Any], warnings: Sequence[str]) -
     """Show without a script what is known of a trace of the header; `title` is empty where there is no other one."""
     document = trace["document"]
     advice = document["advice"]
-    facts = [duration(trace["length_s"]), counted(len(trace["processes"]), "process", "processes")]
+    life = document["life"]
+    length_s = trace["length_s"] if life is None else life["wall_ns"] / NS_PER_S
+    facts = [duration(length_s), counted(len(trace["processes"]), "process", "processes")]
     if document["iterations"]:
         facts.append(counted(document["iterations"], "iteration", "iterations"))
     parts = [f"<h2>{as_html(title)}</h2>"] if title else []
@@ -107,18 +110,19 @@ def counted(number: int, one: str, several: str) -> str:
 
 
 def breakdown(document: dict[str, Any]) -> str:
-    """Seconds per stage and layer."""
+    """Seconds of the process that paces the run, per layer of each stage of its loop and each other part of life."""
     sums: dict[tuple[str, str], float] = {}
     for row in document["breakdown"]:
-        key = row["stage"], row["category"]
-        sums[key] = sums.get(key, 0.0) + row["seconds"]
+        if document["life"] is not None and row["process"] == document["life"]["process"]:
+            key = row["stage"] if row["part"] == LifePart.LOOP else row["part"], row["category"]
+            sums[key] = sums.get(key, 0.0) + row["seconds"]
     total = sum(sums.values()) or 1
     rows = "".join(
         f"<tr><td>{as_html(stage)}</td><td>{as_html(category)}</td><td class='number'>{digits(seconds)}</td>"
         f"<td class='number'>{percent(seconds / total)}</td><td>{bar(seconds / total, category)}</td></tr>"
         for (stage, category), seconds in sorted(sums.items(), key=lambda item: -item[1])
     )
-    head = "<tr><th>stage</th><th>layer</th><th>seconds</th><th>share</th><th></th></tr>"
+    head = "<tr><th>part</th><th>layer</th><th>seconds</th><th>share</th><th></th></tr>"
     return f"<table><caption>Where the time went</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
 
 

@@ -16,6 +16,7 @@ from rlscope.analysis.lines.frames import frames_of
 from rlscope.analysis.rows import sums
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
 from rlscope.analysis.tables.calls import call_rows, detail_of
+from rlscope.analysis.tables.loop import rows_by_part
 from rlscope.model import NS_PER_S, Category
 from rlscope.page.container import Array
 from rlscope.page.grid import Series, pack_bins, phase_bins
@@ -71,12 +72,13 @@ class TraceData:
         for process in processes:
             process["waiting_s"] = waiting.get(process["process"], 0.0)
             process["late_s"] = late[process["process"]]
+        lives = [{"part": part.value} | row.record() for part, row in rows_by_part(analysis.breakdown, analysis.loops)]
         return {
             "name": self.name,
             "length_s": max(process["end_s"] for process in processes),
             "processes": processes,
             # What bounds the run is of all operations, not of those alone that tables name.
-            "document": without_nan(tables_of(analysis) | {"advice": advice_of(self.analysis)}),
+            "document": without_nan(tables_of(analysis) | {"breakdown": lives, "advice": advice_of(self.analysis)}),
             "device_work": without_nan(analysis.device_work.records()),
             "left_out": [*left_out, *self.samples_left_out(processes)],
             "calls": call_rows(self.swept).records(),

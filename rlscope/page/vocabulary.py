@@ -2,13 +2,15 @@
 
 import json
 
-from rlscope.model import CATEGORIES, GPU_ONLY, STAGES, TRAINING_LOOP, Stage
+from rlscope.model import CATEGORIES, GPU_ONLY, STAGES, TRAINING_LOOP, LifePart, Stage
 
 
 def vocabulary_script() -> str:
     """Return the module that `web/vocabulary.d.ts` declares."""
     stages = [Stage(name) for name in (*STAGES, TRAINING_LOOP, Stage.NONE)]
     constants = {
+        "LIFE_PARTS": [part.value for part in LifePart],
+        "LOOP": LifePart.LOOP.value,
         "CATEGORIES": [*CATEGORIES, GPU_ONLY],
         "STAGES": [stage.value for stage in stages],
         "STAGE_COLOURS": [[stage.value, stage.colour] for stage in stages],

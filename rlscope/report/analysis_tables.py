@@ -7,12 +7,12 @@ import click
 
 from rlscope.analysis.advice.advice import Advice
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.outline.tree import LEAST_SHARE, tree_lines
+from rlscope.analysis.outline.tree import LEAST_SHARE, life_parts, tree_lines
 from rlscope.analysis.rows import Record, sums
 from rlscope.analysis.stage_names import stage_name_lines
 from rlscope.analysis.table_rows import TransitionRow
 from rlscope.analysis.tables.breakdown import CORRECTED
-from rlscope.model import NO_OPERATION
+from rlscope.model import NO_OPERATION, LifePart
 from rlscope.report.bars import Part, bar_lines, tree_parts
 from rlscope.report.counter_lines import counter_lines, counters_shown
 from rlscope.report.device_tables import (
@@ -161,7 +161,7 @@ class _Text:
             return []
         said = advice.sentences
         lines = self._screen.filled(said.causes[0], following="  ")
-        lines += bar_lines(_causes(advice, self._is_whole), self._screen)
+        lines += bar_lines(_life(self._analysis, advice, self._is_whole), self._screen)
         for sentence in (*said.lines, *said.waits, *said.memory):
             lines += self._screen.filled(sentence, "- ", "  ")
         if changes := advice.worth_trying:
@@ -173,12 +173,15 @@ class _Text:
         return lines
 
     def _tree(self) -> list[str]:
-        whole = tree_parts(tree_lines(self._analysis, self._is_whole))
-        if not whole:
+        analysis = self._analysis
+        whole = tree_parts(tree_lines(analysis, self._is_whole))
+        if not whole or analysis.path is None:
             return []
-        of = "each process" if len(self._analysis.processes) > 1 else "the process"
-        corrected = ", without what recording added" if self._analysis.correction is not None else ""
-        title = f"Where the time of {of} went{corrected}"
+        of = "the process"
+        if len(analysis.processes) > 1:
+            of = "each process" if self._is_whole else analysis.path.process
+        corrected = ", without what recording added" if analysis.correction is not None else ""
+        title = self._screen.shown(f"Where the time of {of} went{corrected}")
         return [self._screen.cut(title, self._screen.width), *bar_lines(whole, self._screen)]
 
     def _processes(self) -> list[list[str]]:
@@ -282,15 +285,23 @@ class _Text:
         return _large(title, rows, shares, most_rows, self._screen, self._is_whole)
 
 
-def _causes(advice: Advice, is_whole: bool) -> list[Part]:
-    """Return the causes of a run; small ones as one part, unless there is only one."""
-    parts = [Part(0, each.cause.words, each.seconds, each.share) for each in advice.causes]
-    small = [part for part in parts if part.share < LEAST_SHARE]
-    if is_whole or len(small) < 2:
-        return parts
-    name = f"{len(small)} more below 1 %"
-    fold = Part(0, name, sum(part.seconds for part in small), sum(part.share for part in small))
-    return [*(part for part in parts if part.share >= LEAST_SHARE), fold]
+def _life(analysis: Analysis, advice: Advice, is_whole: bool) -> list[Part]:
+    """Return the parts of the life of the process that paces the run, and the causes of the part that advice is of.
+
+    Small causes are one part, unless there is only one.
+    """
+    parts = life_parts(analysis, advice.process)
+    wall_s = sum(branch.seconds for branch in parts.values())
+    small = [] if is_whole else [each for each in advice.causes if each.share < LEAST_SHARE]
+    shown = [(each.cause.words, each.seconds) for each in advice.causes if len(small) < 2 or each not in small]
+    if len(small) > 1:
+        shown.append((f"{len(small)} more below 1 %", sum(each.seconds for each in small)))
+    causes = [Part(1, words, seconds, seconds / wall_s) for words, seconds in shown]
+    advised = LifePart.LOOP if LifePart.LOOP in parts else LifePart.UNPLACED
+    found = []
+    for part, branch in parts.items():
+        found += [Part(0, part.value, branch.seconds, branch.share), *(causes if part is advised else ())]
+    return found
 
 
 def _listed(title: str, sentences: Sequence[str], screen: Screen) -> list[str]:

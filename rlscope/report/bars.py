@@ -17,7 +17,7 @@ WIDE = 0.01
 
 
 class Part(NamedTuple):
-    """A line: `depth` levels further right; `share` is from 0 to 1 or NaN, `interval` is text or empty."""
+    """A line: `depth` levels further right; `share` is from 0 to 1, `interval` is text or empty."""
 
     depth: int
     name: str

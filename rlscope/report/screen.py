@@ -1,6 +1,5 @@
 """A screen knows how wide a terminal's lines are and which characters it has, and makes text fit into them."""
 
-import math
 import os
 import re
 import sys
@@ -99,8 +98,8 @@ class Screen:
         return [piece for part in parts for piece in packed(list(part), width)]
 
     def bar(self, share: float, width: int) -> str:
-        """Return a bar of `width` cells for a share of 1, none for NaN; of blocks or, where there are none, of #."""
-        share = max(0.0, min(share, 1.0)) if not math.isnan(share) else 0.0
+        """Return a bar of `width` cells for a share of 1; of blocks or, where there are none, of #."""
+        share = max(0.0, min(share, 1.0))
         if not self._has(EIGHTHS):
             return "#" * round(share * width)
         full, eighths = divmod(round(share * width * 8), 8)

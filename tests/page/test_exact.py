@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from page_colours import colours_of, light_of
-from page_traces import page_of, training, walk
-from trace_builder import End, ProcessScript, ThreadScript, phase, write_scripts
+from page_traces import MS, page_of, training, walk
+from trace_builder import End, ProcessScript, ThreadScript, operation, phase, write_scripts
 from twin_detail import DetailTwin, events_of
 
 from benchmarks.synthetic import TICKS_PER_13, write_trace
@@ -205,15 +205,31 @@ def test_totals_are_those_of_the_analysis(tmp_path: Path, show: Callable[..., An
     document = json.loads(CliRunner().invoke(analyze, ["--json", str(trace)], catch_exceptions=False).output)
     sums: Counter[str] = Counter()
     for row in document["breakdown"]:
-        sums[row["stage"]] += row["seconds"]
+        sums["afterwards" if row["stage"] == "(none)" else row["stage"]] += row["seconds"]
     page = show(page_of(trace))
     rows = page.locator("#breakdown .tree > li > .row").all_inner_texts()
     shown = {lines[0]: lines[1] for lines in (text.split("\n") for text in rows)}
-    assert shown == {
-        ("in no operation" if stage == "(none)" else stage): f"{seconds * 1000:.3g} ms"
-        for stage, seconds in sums.items()
-    }
+    assert shown == {name: f"{seconds * 1000:.3g} ms" for name, seconds in sums.items()}
     assert page.get_by_text("in all").first.inner_text() == f"{sum(sums.values()) * 1000:.3g} ms in all"
+
+
+def test_bars_are_of_the_process_that_paces_and_of_others_on_request(tmp_path: Path, show: Callable[..., Any]) -> None:
+    """A worker starts up for 50 ms; of the trainer, which paces, 331 ms are shown at first."""
+    worker = ThreadScript(0, 0, [operation(50 * MS, "simulation"), End(60 * MS)])
+    scripts = [training(5), ProcessScript(0, 400 * MS, threads=[worker])]
+    page = show(page_of(write_scripts(scripts, tmp_path / "trace")))
+
+    def bars() -> dict[str, str]:
+        rows = page.locator("#breakdown .tree > li > .row").all_inner_texts()
+        return {lines[0]: lines[1] for lines in (text.split("\n") for text in rows)}
+
+    trainer = {"simulation": "110 ms", "inference": "60 ms", "backpropagation": "160 ms", "afterwards": "1 ms"}
+    assert bars() == trainer
+    page.locator("#breakdown select").select_option("process")
+    assert bars() == {"starting up": "50 ms", "simulation": "10 ms", "afterwards": "340 ms"}
+    page.locator("#breakdown select").select_option("all processes")
+    assert bars() == trainer | {"starting up": "50 ms", "simulation": "120 ms", "afterwards": "341 ms"}
+    page.wait_for_url("**#p=")
 
 
 #: Draws anew, and notes each rectangle and each text with its place and colour.

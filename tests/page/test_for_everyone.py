@@ -107,7 +107,7 @@ BREAKDOWN = (
     "simulation 440 ms 32 %",
     "inference 242 ms 18 %",
     "backpropagation 681 ms 50 %",
-    "in no operation 1 ms 0.1 %",
+    "afterwards 1 ms 0.1 %",
 )
 #: Of the legend, the timeline and a table: buttons are words on paper.
 PRINTED = ("python 121 ms", "whole run main", "process role pid", "main main 1 true")
@@ -121,7 +121,7 @@ def assert_holds(text: str, *lines: str) -> None:
 
 def test_without_a_script_the_breakdown_is_a_table(html: str, show: Callable[..., Any]) -> None:
     page = show(html, java_script_enabled=False)
-    table = ("backpropagation backend 0.641 47 %", "(none) python 0.001 0.1 %", "main main 1.36")
+    table = ("backpropagation backend 0.641 47 %", "afterwards python 0.001 0.1 %", "main main 1.36")
     assert_holds(page.locator("main").inner_text(), *ADVICE, *table)
 
 

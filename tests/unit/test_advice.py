@@ -90,7 +90,7 @@ def test_each_cause(advice_on: Callable[..., Advice], cause: Cause) -> None:
     assert (advice.total_s, advice.seconds, advice.share) == tuple(map(pytest.approx, (16, 8, 0.5)))
     assert {each.cause: round(each.seconds, 6) for each in advice.causes} == dict.fromkeys(EACH, 1) | {cause: 8}
     assert " Bound by " in advice.text  # after what was waited in
-    assert "8 s of 16 s (50 %)" in advice.text and "without it, at most 2 times as fast" in advice.text
+    assert "8 s of 16 s (50 % of the loop)" in advice.text and "without it, at most 2 times as fast" in advice.text
 
 
 def test_waiting_for_a_device_that_is_idle_is_a_cuda_call(advice_on: Callable[..., Advice]) -> None:
@@ -106,13 +106,15 @@ def test_a_device_at_work_in_a_wait_bounds_it(advice_on: Callable[..., Advice]) 
 def test_nothing_stands_out(advice_on: Callable[..., Advice]) -> None:
     advice = advice_on(*(piece._replace(seconds=1 + (cause is Cause.PYTHON)) for cause, piece in EACH.items()))
     assert not advice.stands_out
-    assert "Nothing stands out; the largest part is Python: 2 s of 10 s (20 %), in inference." in advice.text
-    assert advice.text.count("1 s (10 %)") == 9  # the wait by its function too
+    assert (
+        "Nothing stands out; the largest part is Python: 2 s of 10 s (20 % of the loop), in inference." in advice.text
+    )
+    assert advice.text.count("1 s (10 %") == 9  # the wait by its function too
 
 
 def test_the_stage_with_most_of_a_cause_is_said(advice_on: Callable[..., Advice]) -> None:
     advice = advice_on(Piece(3, "simulation"), Piece(2, "inference"))
-    assert "Python: 5 s of 5 s (100 %), 3 s of it in simulation." in advice.text
+    assert "Python: 5 s of 5 s (100 % of the loop), 3 s of it in simulation." in advice.text
 
 
 def test_changes(advice_on: Callable[..., Advice]) -> None:
@@ -159,7 +161,10 @@ def test_of_stages_that_are_not_named_nothing_is_known(advice_on: Callable[..., 
         "No time of the path is in inference or backpropagation, so what a change there could save is not known."
         in advice.text
     )
-    assert "1 s (25 %) are in no stage (choose_action 1 s), so no change covers them. Name it with" in advice.text
+    assert (
+        "1 s (25 % of the loop) are in no stage (choose_action 1 s), so no change covers them. Name it with"
+        in advice.text
+    )
     assert "rlscope record --operation simulation=MODULE:FUNCTION" in advice.text
 
 
@@ -413,8 +418,8 @@ def test_waits_in_which_no_process_has_a_part_stay(advice_on: Callable[..., Advi
     assert (advice.cause, advice.seconds) == (Cause.WAITING, pytest.approx(8))
     assert savings(advice) == {"compile the update": pytest.approx(2)}
     assert advice.text.startswith(
-        f"{function} ({kind}), 1 call, 8 s (80 %) of main in training_loop: without it at most 5 times as fast. "
-        "Bound by waiting"
+        f"{function} ({kind}), 1 call, 8 s of main (80 % of the loop) in training_loop: without it at most 5 times as "
+        "fast. Bound by waiting"
     )
 
 
@@ -423,7 +428,7 @@ def test_many_calls_are_told_from_long_ones(advice_on: Callable[..., Advice]) ->
     call = Piece(0.02, "backpropagation", Category.BACKEND)
     others = (BACKEND._replace(operation="inference", seconds=0.1), Piece(0.1, "compile", Category.BACKEND))
     advice = advice_on(*[call] * 100, *others, Piece(0.1), worker=(call,))
-    assert "2.1 s of 2.2 s (95 %), 2 s of it in backpropagation, 100 entries of 20 ms;" in advice.text
+    assert "2.1 s of 2.2 s (95 % of the loop), 2 s of it in backpropagation, 100 entries of 20 ms;" in advice.text
 
 
 def test_without_operations_all_time_counts(advice_on: Callable[..., Advice]) -> None:
@@ -628,7 +633,7 @@ def test_a_short_run_of_compiled_code_is_bound_by_compiling_it(name: str) -> Non
 def test_verbs_say_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     trace = str(traced(Path("trace"), {"main": (PYTHON, SIMULATOR._replace(seconds=4))}))
-    said = "Bound by the simulator: 4 s of 5 s (80 %), in simulation"
+    said = "Bound by the simulator: 4 s of 5 s (80 % of the loop), in simulation"
 
     def shown(*arguments: str) -> str:
         return " ".join(CliRunner().invoke(analyze_verb, list(arguments), catch_exceptions=False).output.split())

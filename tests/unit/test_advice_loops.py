@@ -76,8 +76,8 @@ def test_sleep_between_the_stages_of_a_loop_is_named_first(tmp_path: Path, repor
     advice = advised(tmp_path, main=[piece for piece in LOOP if reports or piece != REPORT])
     assert (advice.total_s, advice.cause, advice.seconds) == (pytest.approx(40), Cause.WAITING, pytest.approx(30))
     assert advice.text.startswith(
-        "time.sleep (timer), 100 calls of 300 ms, 30 s (75 %) between stages: without it at most 4 times as fast. "
-        "Bound by waiting: 30 s of 40 s (75 %), in no stage"
+        "time.sleep (timer), 100 calls of 300 ms, 30 s (75 % of the loop) between stages: without it at most 4 times "
+        "as fast. Bound by waiting: 30 s of 40 s (75 % of the loop), in no stage"
     )
     (slept,) = advice.waits
     assert (slept.function, slept.count, slept.is_for_process) == (SLEEP, 100, False)
@@ -100,7 +100,10 @@ def test_what_is_in_no_stage_after_the_first_update_is_said_with_how_to_name_it(
     update = (1.0, "backpropagation", "")
     advice = advised(tmp_path, main=[(4.0, "", ""), update, (3.0, "", ""), (1.0, "sample_batch", ""), update])
     assert advice.total_s == pytest.approx(6)
-    assert "4 s (67 %) are in no stage (between stages 3 s, sample_batch 1 s), so no change covers them." in advice.text
+    assert (
+        "4 s (67 % of the loop) are in no stage (between stages 3 s, sample_batch 1 s), so no change covers them."
+        in advice.text
+    )
     assert "rlscope record --operation simulation=MODULE:FUNCTION" in advice.text
     assert 'with rlscope.operation("simulation"):' in advice.text
     assert "Left out of main: 4 s before the training loop, as starting up." in advice.text
@@ -147,7 +150,8 @@ def test_who_waits_for_a_full_queue_is_not_bound_by_what_it_does(tmp_path: Path)
     assert (advice.process, advice.causes[0].stage) == ("learner", "backpropagation")
     of_actor = advised(tmp_path / "alone", actor=actor)
     assert (of_actor.cause, of_actor.seconds) == (Cause.WAITING, pytest.approx(6.3))
-    assert f"{FULL_QUEUE} (lock), 9 calls of 700 ms, 6.3 s (68 %) between stages: without it" in of_actor.text
+    waited = f"{FULL_QUEUE} (lock), 9 calls of 700 ms, 6.3 s (68 % of the loop) between stages: without it"
+    assert waited in of_actor.text
 
 
 def test_who_writes_to_a_pipe_waits_for_who_reads_from_it(tmp_path: Path) -> None:
@@ -194,7 +198,7 @@ def test_no_factor_where_threads_work_beside_each_other(tmp_path: Path) -> None:
     assert advice.beside_s == pytest.approx(9.9)
     assert (advice.changes, advice.stands_out) == ((), False)
     assert "times as fast" not in advice.text and "Bound by" not in advice.text
-    assert "Two or more threads were busy at once for 9.9 s (99 %)" in advice.text
+    assert "Two or more threads were busy at once for 9.9 s (99 % of the loop)" in advice.text
     assert "rlscope analyze --by thread,stage" in advice.text
 
 

@@ -67,7 +67,10 @@ def test_document(analysis: Analysis) -> None:
     assert document.pop("cores")["no_core_share"] == 0
     assert (advice["process"], advice["cause"], advice["seconds"]) == ("trainer", "python", pytest.approx(5e-7))
     assert document == {
-        "schema": 1, "complete": True, "why": [], "dropped_events": 0, "misnested_operations": 0, "tasks": [],
+        "schema": 1,
+        "life": {"process": "trainer", "wall_ns": 1000, "starting_up_ns": 0, "loop_ns": 800, "evaluation_ns": 0,
+                 "afterwards_ns": 200, "unplaced_ns": 0},
+        "complete": True, "why": [], "dropped_events": 0, "misnested_operations": 0, "tasks": [],
         "samples": [], "sample_tails": [], "tokens": None, "tokens_per_s": None, "trained_tokens_per_s": None,
         "transitions": [
             {"process": "trainer", "stage": "(none)", "operation": "(none)", "from": "python", "to": "wait", "count": 1,
@@ -268,7 +271,7 @@ def test_analyze_prints_tables_of_80_columns(trainer: Path, monkeypatch: pytest.
     output = run(analyze_verb, "trace")
     assert "3 processes" in output and "2 iterations" in output
     assert "- times include what recording added: there is no calibration in" in output
-    assert all(title in output for title in ("Processes", "Where the time of each process went", "Transitions"))
+    assert all(title in output for title in ("Processes", "Where the time of trainer went", "Transitions"))
     assert max(map(len, output.splitlines())) <= 80
 
 

@@ -5,17 +5,21 @@ import shutil
 from pathlib import Path
 
 import pytest
-from compared_runs import NO_CORE, compared, loop, write_run, write_side
+from compared_runs import NO_CORE, US, compared, loop, write_run, write_side
 from recording import call_here
-from trace_builder import write_scripts
+from trace_builder import End, ProcessScript, ThreadScript, boundary, write_scripts
 
+from rlscope.analysis.analyze import analyze
 from rlscope.compare.comparable import cautions
 from rlscope.compare.comparison import Word, compare
 from rlscope.compare.estimate import ITERATIONS, RUNS
+from rlscope.compare.folders import open_runs, read_runs
 from rlscope.compare.parts import Kind
 from rlscope.compare.run_times import Unit
 from rlscope.compare.timings import Timing, write_timings
 from rlscope.compare.verdict import verdict
+from rlscope.model import Category
+from rlscope.trace.reader import open_trace
 
 #: Runs of one side scatter by so many microseconds of 10,000.
 SCATTER = (-40, 10, 30)
@@ -129,14 +133,51 @@ def test_timesteps_are_compared_where_iterations_differ(tmp_path: Path) -> None:
     assert "time per timestep" in verdict(by_timestep)
 
 
-def test_runs_without_iterations_are_compared_as_wholes(tmp_path: Path) -> None:
-    for name, more in (("a", 0), ("b", 1000)):
+def without_iterations(folder: Path, more: int = 0, start_up: int = 0) -> Path:
+    """Three runs of a loop of 19 ms, after which there is 1 ms of Python."""
+    for number in range(3):
+        lengths = [{"torch.addmm": more, "gymnasium.step": 10 * number}] * 2
+        script = loop(lengths, reports=False, start_up=start_up)
+        write_run(folder / f"run-{number + 1}", script, 2 * number)
+    return folder
+
+
+def test_of_runs_without_iterations_the_loops_are_compared(tmp_path: Path) -> None:
+    found = compared(without_iterations(tmp_path / "a"), without_iterations(tmp_path / "b", more=1000))
+    assert (found.base.unit, found.word, found.base_s) == (Unit.LOOP, Word.SLOWER, pytest.approx(0.01902))
+    assert "11 % more time per loop" in verdict(found)
+    assert [row.part.function for row in found.sure(Kind.FUNCTION)] == ["torch.addmm"]
+    for run in found.base.runs:
+        assert run.means_s().sum() == pytest.approx(run.mean_s)
+
+
+def test_a_loop_without_iterations_has_the_borders_that_the_analysis_has(tmp_path: Path) -> None:
+    script = loop([{}] * 3, evaluated=[1], reports=False, start_up=5000)
+    (run,) = read_runs(open_runs(write_run(tmp_path / "run", script)))
+    life = analyze(open_trace(tmp_path / "run")).life
+    assert life is not None and run.mean_s == pytest.approx(life.loop_ns / 1e9) == pytest.approx(0.029)
+
+
+def test_starting_up_for_longer_is_no_slower_loop(tmp_path: Path) -> None:
+    found = compared(without_iterations(tmp_path / "a"), without_iterations(tmp_path / "b", start_up=90_000))
+    assert (found.word, found.change.value) == (Word.SAME, pytest.approx(0))
+
+
+def test_runs_in_which_nothing_shows_a_loop_are_compared_as_wholes(tmp_path: Path) -> None:
+    for name, length in (("a", 10_000), ("b", 11_000)):
         for number in range(3):
-            script = loop([{"torch.addmm": more, "gymnasium.step": 10 * number}] * 2, reports=False)
+            thread = ThreadScript(0, 0, [boundary(0, Category.BACKEND, "torch.mm"), End(length * US)])
+            script = ProcessScript(0, (length + 10 * number) * US, threads=[thread])
             write_run(tmp_path / name / f"run-{number + 1}", script, 2 * number)
     found = compared(tmp_path / "a", tmp_path / "b")
-    assert (found.base.unit, found.word, found.base_s) == (Unit.RUN, Word.SLOWER, pytest.approx(0.02002))
+    assert (found.base.unit, found.word, found.base_s) == (Unit.RUN, Word.SLOWER, pytest.approx(0.01001))
     assert "10 % more time per run" in verdict(found)
+
+
+def test_a_loop_on_one_side_only(tmp_path: Path) -> None:
+    a = write_run(tmp_path / "a", loop([{}] * 4, reports=False))
+    b = write_run(tmp_path / "b", ProcessScript(0, 10 * US, threads=[ThreadScript(0, 0)]))
+    assert "with a loop but no iterations and b" in refused(a, b)
 
 
 def test_one_run_without_iterations_has_no_interval(tmp_path: Path) -> None:
@@ -148,7 +189,7 @@ def test_one_run_without_iterations_has_no_interval(tmp_path: Path) -> None:
     assert (found.word, found.change.low, found.rows) == (Word.UNCLEAR, None, ())
     assert (
         verdict(found)
-        == "b took +5 % time per run, without an interval: 10.5 ms instead of 10 ms, in one run against 1."
+        == "b took +5.6 % time per loop, without an interval: 9.5 ms instead of 9 ms, in one run against 1."
     )
 
 

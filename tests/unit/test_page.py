@@ -33,12 +33,20 @@ def test_several_traces_are_in_one_page(tmp_path: Path) -> None:
     assert "<h2>run2</h2>" in html and "<h2>run3</h2>" in html and "<title>RL-Scope: run2, run3</title>" in html
 
 
-def test_without_a_script_time_is_summed_by_stage_and_layer() -> None:
-    rows = [("inference", "backend", 1.0), ("simulation", "python", 1.0), ("simulation", "python", 2.0)]
-    html = breakdown({"breakdown": [dict(zip(("stage", "category", "seconds"), row, strict=True)) for row in rows]})
+def test_without_a_script_time_of_who_paces_is_summed_by_part_stage_and_layer() -> None:
+    names = ("process", "part", "stage", "category", "seconds")
+    rows = [
+        ("main", "loop", "inference", "backend", 1.0),
+        ("main", "loop", "simulation", "python", 1.0),
+        ("main", "loop", "simulation", "python", 2.0),
+        ("main", "starting up", "(none)", "python", 4.0),
+        ("worker", "loop", "simulation", "simulator", 8.0),
+    ]
+    html = breakdown({"life": {"process": "main"}, "breakdown": [dict(zip(names, row, strict=True)) for row in rows]})
     assert [re.sub("<[^>]+>", " ", row).split() for row in re.findall("<tr><td>.*?</tr>", html)] == [
-        ["simulation", "python", "3", "75", "%"],
-        ["inference", "backend", "1", "25", "%"],
+        ["starting", "up", "python", "4", "50", "%"],
+        ["simulation", "python", "3", "38", "%"],
+        ["inference", "backend", "1", "13", "%"],
     ]
 
 

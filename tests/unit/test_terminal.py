@@ -159,7 +159,6 @@ def test_a_path_breaks_between_its_parts() -> None:
         (0.06, "utf-8", "▋"),
         (1.0, "utf-8", "█" * 10),
         (0.5, "ascii", "#####"),
-        (float("nan"), "utf-8", ""),
         (1.2, "ascii", "#" * 10),
     ],
 )

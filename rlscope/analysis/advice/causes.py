@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rlscope.analysis.table_rows import BreakdownRow
 from rlscope.analysis.tables.loop import Loops
-from rlscope.model import CATEGORIES, COMPILE, DECODING, REWARD, STAGES, Category, Name, Resource
+from rlscope.model import CATEGORIES, COMPILE, DECODING, REWARD, STAGES, Category, LifePart, Name, Resource
 
 
 class Cause(Name):
@@ -130,7 +130,7 @@ class ProcessTime(NamedTuple):
     """
 
     mix: Mix
-    left_out: Mapping[str, float]
+    left_out: Mapping[LifePart, float]
     has_loop: bool
 
 

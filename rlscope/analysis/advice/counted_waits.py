@@ -7,7 +7,7 @@ from rlscope.analysis.advice.causes import ProcessTime, waiting_s
 from rlscope.analysis.rows import sums
 from rlscope.analysis.table_rows import DependencyRow, WaitRow
 from rlscope.analysis.tables.dependencies import sends
-from rlscope.model import EVALUATION, NO_PHASE
+from rlscope.model import EVALUATION, NO_PHASE, LifePart
 from rlscope.record.blocking import DISK, TIMER
 
 #: Waits for another thread, as the sweep tells them too (src/analysis/tables/sweep_tables.cpp).
@@ -56,7 +56,7 @@ class CountedWaits:
         self, waits: Iterable[WaitRow], dependencies: Iterable[DependencyRow], times: Mapping[str, ProcessTime]
     ) -> None:
         """Count the waits of the processes in `times`."""
-        evaluating = {process for process, time in times.items() if EVALUATION in time.left_out}
+        evaluating = {process for process, time in times.items() if LifePart.EVALUATION in time.left_out}
         # Without evaluation where advice leaves that out.
         self._edges = [
             edge

@@ -13,8 +13,7 @@ from rlscope.analysis.memory.rows import MemoryGrowthRow
 from rlscope.analysis.ranks.rows import StragglerRow
 from rlscope.analysis.rows import sums
 from rlscope.analysis.run_tables import RunTables
-from rlscope.analysis.tables.loop import NO_PHASE_PART
-from rlscope.model import COMPILE, EVALUATION, NO_OPERATION, PUBLISHED_STAGES, STAGES, Category, LoopPart
+from rlscope.model import COMPILE, NO_OPERATION, PUBLISHED_STAGES, STAGES, Category, LifePart
 from rlscope.text import printable
 from rlscope.text.numbers import digits, duration, percent, size
 
@@ -31,11 +30,6 @@ HOW_TO_NAME = (
 )
 #: A stage that has less of a cause is not all of it.
 MOST = 0.99
-LEFT_OUT = {
-    **{part.value: part.words for part in LoopPart},
-    NO_PHASE_PART: "in no phase",
-    EVALUATION: "of evaluation",
-}
 #: The category that is entered with each call.
 CALLS: dict[Cause, str] = {
     cause: label for label, cause in OF_CATEGORY.items() if cause not in (Cause.PYTHON, Cause.WAITING)
@@ -103,8 +97,8 @@ def worth_trying(changes: Sequence[Change], total_s: float) -> list[str]:
 
 def _cause_sentences(tables: RunTables, path: OwnerPath, causes: Sequence[CauseTime]) -> Iterator[str]:
     first = causes[0]
-    spent = f"{duration(first.seconds)} of {duration(path.total_s)} ({percent(first.share)}){_where(path, first)}"
-    spent += _calls(tables, path, first)
+    spent = f"{duration(first.seconds)} of {duration(path.total_s)} ({_of_path(path, first.seconds)})"
+    spent += _where(path, first) + _calls(tables, path, first)
     if path.works_beside:
         yield f"Of the seconds as they are given to threads, the largest part is {first.cause.words}: {spent}."
     elif first.share < STANDS_OUT:
@@ -143,7 +137,7 @@ def _calls(tables: RunTables, path: OwnerPath, each: CauseTime) -> str:
 def _beside_sentences(path: OwnerPath) -> Iterator[str]:
     if not path.works_beside:
         return
-    share = percent(path.beside_s / path.total_s)
+    share = _of_path(path, path.beside_s)
     yield (
         f"Two or more threads were busy at once for {duration(path.beside_s)} ({share}), each in an operation of its "
         "own. A second counts for one of them only, and the run may end with another one, so no factor is given: "
@@ -158,8 +152,8 @@ def _unfollowed_sentences(tables: RunTables, path: OwnerPath, causes: Sequence[C
         if wait.seconds < SAID * path.total_s:
             continue
         calls = f"{wait.count:,} calls of {duration(wait.seconds / wait.count)}" if wait.count > 1 else "1 call"
-        share = percent(wait.seconds / path.total_s)
-        spent = f"{duration(wait.seconds)} ({share}){of_process}{_stage_of(path, wait, causes)}"
+        share = _of_path(path, wait.seconds)
+        spent = f"{duration(wait.seconds)}{of_process} ({share}){_stage_of(path, wait, causes)}"
         unknown = " It was for no process whose other end was recorded." if wait.is_for_process else ""
         gain = "" if path.works_beside else f": without it {_speedup(path, wait.seconds)}"
         what = f"{wait.function} ({wait.kind})" if wait.kind else wait.function
@@ -267,7 +261,7 @@ def _unnamed_sentences(tables: RunTables, path: OwnerPath) -> Iterator[str]:
     )
     what = ", ".join(listed)
     yield (
-        f"{duration(unnamed_s)} ({percent(unnamed_s / path.total_s)}) are in no stage{f' ({what})' if what else ''}, "
+        f"{duration(unnamed_s)} ({_of_path(path, unnamed_s)}) are in no stage{f' ({what})' if what else ''}, "
         f"so no change covers them. {HOW_TO_NAME}."
     )
 
@@ -278,12 +272,17 @@ def _left_out_sentences(path: OwnerPath) -> Iterator[str]:
         return
     parts = path.time.left_out.items()
     said = [
-        f"{duration(seconds)} {LEFT_OUT[part]}"
+        f"{duration(seconds)} {part.words}"
         for part, seconds in parts
-        if part == EVALUATION or seconds >= SAID * path.total_s
+        if part is LifePart.EVALUATION or seconds >= SAID * path.total_s
     ]
     if said:
         yield f"Left out of {path.process}: {', and '.join(said)}."
+
+
+def _of_path(path: OwnerPath, seconds: float) -> str:
+    """Say which share of the path that is: of the loop, not of the wall time, where the loop is known."""
+    return f"{percent(seconds / path.total_s)}{' of the loop' if path.time.has_loop else ''}"
 
 
 def _speedup(path: OwnerPath, seconds: float) -> str:

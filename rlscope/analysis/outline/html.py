@@ -1,7 +1,5 @@
 """An analysis as HTML for a notebook: a paragraph, and a table with bars; without a script, and at most 50 KB."""
 
-import math
-
 from rlscope.analysis.advice.advice import Advice
 from rlscope.analysis.outline.tree import Line, tree_lines
 from rlscope.analysis.run_tables import RunTables
@@ -25,7 +23,8 @@ def html_of(tables: RunTables, advice: Advice | None) -> str:
         parts.append(f"<p>{_text(' '.join(sentences))}</p>")
     lines = tree_lines(tables)
     corrected = ", without what recording added" if tables.correction is not None else ""
-    head = f"<tr><th>part of the time{corrected}</th><th>seconds</th><th>share</th><th></th></tr>"
+    of = _text(f" of {tables.path.process}", NAME_LENGTH) if tables.path and len(tables.processes) > 1 else ""
+    head = f"<tr><th>part of the time{of}{corrected}</th><th>seconds</th><th>share</th><th></th></tr>"
     parts.append(f"<table><thead>{head}</thead><tbody>{''.join(map(_row, lines[:MOST_LINES]))}</tbody></table>")
     if (rest := len(lines) - MOST_LINES) > 0:
         parts.append(f"<p>{rest:,} more lines: <code>analysis.breakdown.table</code> has all of it.</p>")
@@ -34,9 +33,8 @@ def html_of(tables: RunTables, advice: Advice | None) -> str:
 
 def _row(line: Line) -> str:
     branch = line.branch
-    share = 0.0 if math.isnan(branch.share) else branch.share
     name = f'<td style="text-align:left;padding-left:{0.5 + 1.5 * line.depth}em">{_text(branch.name, NAME_LENGTH)}</td>'
-    bar = f'<div style="width:{BAR_EM * max(0.0, min(share, 1.0)):.1f}em;height:0.8em;background:#4c78a8"></div>'
+    bar = f'<div style="width:{BAR_EM * max(0.0, min(branch.share, 1.0)):.1f}em;height:0.8em;background:#4c78a8"></div>'
     bar = f'<td style="min-width:{BAR_EM}em">{bar}</td>'
     return f"<tr>{name}<td>{digits(branch.seconds)}</td><td>{percent(branch.share)}</td>{bar}</tr>"
 

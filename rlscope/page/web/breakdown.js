@@ -1,5 +1,5 @@
-// Where the time went: bars of stages that open into operations, layers and functions.
-import { CATEGORIES, STAGES } from "./vocabulary.js";
+// Where the time went: bars of the stages of a loop, and of the other parts of a life, that open into operations, layers and functions.
+import { CATEGORIES, LIFE_PARTS, LOOP, STAGES } from "./vocabulary.js";
 import { bar, button, make, replace } from "./elements.js";
 import { count, duration, percent } from "./format.js";
 import { table } from "./table.js";
@@ -8,6 +8,7 @@ const UNITS = ["seconds", "%", "per iteration"];
 
 /**
  * @typedef {Object} Time
+ * @property {string} part of the process's life
  * @property {string} stage
  * @property {string} operation
  * @property {string} category
@@ -22,7 +23,7 @@ export class Breakdown {
     this.place = place;
     this.unit = UNITS[0];
     this.isCorrected = trace.document.correction !== null;
-    /** @type {Set<string>} what is open: "stage", "stage/operation" */
+    /** @type {Set<string>} what is open: "part/stage", "part/stage/operation" */
     this.open = new Set();
     this.category = "";
     state.listeners.push(() => {
@@ -43,10 +44,10 @@ export class Breakdown {
     this.process = this.state.view.process;
     const times = this.times();
     const total = sum(times);
-    const stages = [...group(times, (row) => row.stage)].sort(byStage);
-    const longest = Math.max(...stages.map(([, rows]) => sum(rows)), 0);
+    const bars = [...group(times, (row) => `${row.part}/${row.part === LOOP ? row.stage : ""}`)].sort(byPart);
+    const longest = Math.max(...bars.map(([, rows]) => sum(rows)), 0);
     const list = make("ul", { class: "tree" });
-    for (const [stage, rows] of stages) list.append(this.stageItem(stage, rows, total, longest));
+    for (const [key, rows] of bars) list.append(this.partItem(key, rows, total, longest));
     const empty = total > 0 ? [] : [make("p", {}, "The trace holds no time of this process.")];
     replace(this.place, this.tools(times), this.legend(times), ...empty, list, ...this.functionsOf(this.category, () => true));
   }
@@ -77,20 +78,23 @@ export class Breakdown {
     return make("p", { class: "legend" }, ...items);
   }
 
-  /** @param {string} stage @param {Time[]} rows @param {number} total @param {number} longest */
-  stageItem(stage, rows, total, longest) {
-    const item = this.item(stage, stage === "(none)" ? "in no operation" : stage, rows, total, longest);
-    if (!this.open.has(stage)) return item;
+  /** A stage of the loop, or another part of the life. @param {string} key @param {Time[]} rows @param {number} total @param {number} longest */
+  partItem(key, rows, total, longest) {
+    const { part, stage } = rows[0];
+    const label = part !== LOOP ? part : stage === "(none)" ? "in no operation" : stage;
+    const item = this.item(key, label, rows, total, longest);
+    if (!this.open.has(key)) return item;
     const inner = make("ul");
-    const operations = [...group(rows, (row) => row.operation)].sort((a, b) => sum(b[1]) - sum(a[1]));
-    for (const [operation, times] of operations) inner.append(this.operationItem(stage, operation, times, total, longest));
+    const operations = [...group(rows, (row) => JSON.stringify([row.stage, row.operation]))].sort((a, b) => sum(b[1]) - sum(a[1]));
+    for (const [, times] of operations) inner.append(this.operationItem(key, times, total, longest));
     item.append(inner);
     return item;
   }
 
-  /** @param {string} stage @param {string} operation @param {Time[]} rows @param {number} total @param {number} longest */
-  operationItem(stage, operation, rows, total, longest) {
-    const key = `${stage}/${operation}`;
+  /** @param {string} partKey @param {Time[]} rows @param {number} total @param {number} longest */
+  operationItem(partKey, rows, total, longest) {
+    const { stage, operation } = rows[0];
+    const key = `${partKey}/${stage}/${operation}`;
     const item = this.item(key, operation, rows, total, longest);
     if (this.open.has(key)) {
       item.append(...this.instancesOf(stage, operation), ...this.functionsOf("*", (call) => call.stage === stage && call.operation === operation));
@@ -140,7 +144,7 @@ export class Breakdown {
     const { process } = this.state.view;
     const rows = this.trace.calls.filter((/** @type {any} */ call) =>
       (!process || call.process === process) && (category === "*" || call.category === category) && isIn(call));
-    const caption = category === "*" ? "Functions of this operation, as recorded" : `Functions of the layer ${category}, as recorded`;
+    const caption = category === "*" ? "Functions of this operation in the whole life, as recorded" : `Functions of the layer ${category}, as recorded`;
     return [callTable(rows, caption)];
   }
 }
@@ -186,8 +190,8 @@ export function group(rows, key) {
   return found;
 }
 
-/** @param {[string, any]} a @param {[string, any]} b */
-function byStage([a], [b]) {
+/** @param {[string, Time[]]} a @param {[string, Time[]]} b */
+function byPart([, [a]], [, [b]]) {
   const place = (/** @type {string} */ stage) => (STAGES.includes(stage) ? STAGES.indexOf(stage) : STAGES.length);
-  return place(a) - place(b);
+  return LIFE_PARTS.indexOf(a.part) - LIFE_PARTS.indexOf(b.part) || place(a.stage) - place(b.stage);
 }

@@ -24,7 +24,7 @@ const place = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 /** @param {any} trace @param {import("./container.js").Container} container */
 function showTrace(trace, container) {
   const array = (/** @type {string} */ name) => container.array(name);
-  const state = new State(trace.length_s, trace.processes.map((/** @type {any} */ process) => process.process));
+  const state = new State(trace.length_s, trace.processes.map((/** @type {any} */ process) => process.process), trace.document.life?.process ?? "");
   const bins = trace.processes.map((/** @type {any} */ process) => new Bins(process, process.bins, array));
   const phases = trace.processes.map((/** @type {any} */ process) => (process.phase_bins ? new Bins(process, process.phase_bins, array) : null));
   const samples = trace.processes.map((/** @type {any} */ process) => (process.samples

@@ -4,7 +4,7 @@
  * @typedef {Object} View
  * @property {number} from seconds
  * @property {number} to seconds
- * @property {string} process "" for all
+ * @property {string} process "" for all; at first the one that sets the pace
  * @property {string} by category, stage or operation
  */
 
@@ -12,12 +12,13 @@ const RESTS_MS = 200; // browsers refuse to write the address hundreds of times 
 const COLOURS_BY = ["category", "stage", "operation"];
 
 export class State {
-  /** @param {number} lengthS of the run @param {string[]} processes */
-  constructor(lengthS, processes) {
+  /** @param {number} lengthS of the run @param {string[]} processes @param {string} usual the process that is shown at first */
+  constructor(lengthS, processes, usual) {
     this.lengthS = lengthS;
     this.processes = processes;
+    this.usual = usual;
     /** @type {View} */
-    this.view = { from: 0, to: lengthS, process: "", by: "category" };
+    this.view = { from: 0, to: lengthS, process: usual, by: "category" };
     /** @type {(() => void)[]} */
     this.listeners = [];
     this.read();
@@ -33,12 +34,12 @@ export class State {
     const times = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/.exec(parts.get("t") ?? "");
     const [from, to] = times ? [Number(times[1]), Number(times[2])] : [0, this.lengthS];
     const sound = from >= 0 && from < to && to <= this.lengthS * 1.001;
-    const process = parts.get("p") ?? "";
+    const process = parts.get("p") ?? this.usual;
     const by = parts.get("by") ?? "category";
     this.view = {
       from: sound ? from : 0,
       to: sound ? Math.min(to, this.lengthS) : this.lengthS,
-      process: this.processes.includes(process) ? process : "",
+      process: ["", ...this.processes].includes(process) ? process : this.usual,
       by: COLOURS_BY.includes(by) ? by : "category",
     };
   }
@@ -55,7 +56,7 @@ export class State {
   write() {
     const parts = new URLSearchParams();
     if (this.view.from > 0 || this.view.to < this.lengthS) parts.set("t", `${round(this.view.from)}-${round(this.view.to)}`);
-    if (this.view.process) parts.set("p", this.view.process);
+    if (this.view.process !== this.usual) parts.set("p", this.view.process);
     if (this.view.by !== "category") parts.set("by", this.view.by);
     // A notebook's frame has no address of its own.
     if (location.protocol !== "about:") history.replaceState(null, "", `#${parts}`);
