@@ -112,6 +112,7 @@ def test_document(analysis: Analysis) -> None:
             "phase": "train",
             "function": "queue.get",
             "stream": "",
+            "kind": "",
             "count": 1,
             "wait_s": 0.0,
             "in_operations_s": 0.0,

@@ -5,7 +5,6 @@ from functools import cache
 from importlib import import_module
 
 from rlscope.analysis.ranks.matching import COMMUNICATOR
-from rlscope.libraries import LIBRARIES
 from rlscope.record.blocking import COMMUNICATION, DISK, MAY_WAIT, NETWORK, PIPE, WAITS
 
 #: The channel of calls on files, which lead to no other process.
@@ -44,6 +43,8 @@ def _declared(package: str) -> Iterator[tuple[str, str]]:
     for by_kind in (WAITS.get(package, {}), MAY_WAIT.get(package, {})):
         for kind, functions in by_kind.items():
             yield from ((dotted, kind) for dotted in functions)
+    from rlscope.libraries import LIBRARIES  # which a trace without waits does not need
+
     for file, packages in LIBRARIES.items():
         if package in packages:
             for boundary in vars(import_module(file)).get("BOUNDARIES", ()):
