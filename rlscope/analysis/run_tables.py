@@ -298,6 +298,7 @@ class RunTables:
     cpu_times = _Table(
         CpuTimeRow,
         lambda run, found: cpu_time_rows(run.swept),
+        needs="cpu_times",
         per="process, phase, stage, operation",
         values="count; seconds in which threads were in it and in no inner one; of these, `cpu_s` on a CPU",
         title="Processor time",
