@@ -58,8 +58,7 @@ from rlscope.analysis.tables.breakdown import breakdown_rows, thread_rows, trans
 from rlscope.analysis.tables.calls import call_rows, iteration_rows, task_rows
 from rlscope.analysis.tables.crossings import CrossingRow, crossing_rows
 from rlscope.analysis.tables.dependencies import wait_rows
-from rlscope.analysis.tables.life import Life, life_of
-from rlscope.analysis.tables.loop import Loops, loops_of, outside_rows
+from rlscope.analysis.tables.loop import Life, Loops, life_of, loops_of, outside_rows
 from rlscope.analysis.tables.processes import machine_rows, phase_rows, process_rows
 from rlscope.analysis.tables.samples import (
     SampleRow,

@@ -12,7 +12,7 @@ from rlscope.analysis.analyze import make_analysis
 from rlscope.analysis.detail.swept import SweptDetail, SweptFunction
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep, sweep_trace
 from rlscope.analysis.tables.calls import detail_of
-from rlscope.analysis.tables.life import loop_ticks
+from rlscope.analysis.tables.loop import loop_ticks
 from rlscope.calibration.calibration import AUTO, chosen
 from rlscope.compare.run_times import Facts, Indices, Place, RunTimes, Unit
 from rlscope.errors import RLScopeError

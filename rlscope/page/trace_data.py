@@ -16,7 +16,7 @@ from rlscope.analysis.lines.frames import frames_of
 from rlscope.analysis.rows import sums
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
 from rlscope.analysis.tables.calls import call_rows, detail_of
-from rlscope.analysis.tables.life import rows_by_part
+from rlscope.analysis.tables.loop import rows_by_part
 from rlscope.model import NS_PER_S, Category
 from rlscope.page.container import Array
 from rlscope.page.grid import Series, pack_bins, phase_bins

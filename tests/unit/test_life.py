@@ -12,7 +12,7 @@ from trace_builder import ProcessScript, parse_script, write_scripts
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.analyze import analyze
 from rlscope.analysis.document import document_of
-from rlscope.analysis.tables.life import Life
+from rlscope.analysis.tables.loop import Life
 from rlscope.trace.reader import open_trace
 
 NO_LOOP = "process stop=100\nthread 0\n10 + backend:mm\n30 -"

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from rlscope.analysis.run_tables import RunTables
 from rlscope.analysis.table_rows import BreakdownRow
-from rlscope.analysis.tables.life import rows_by_part
-from rlscope.analysis.tables.loop import Loops, is_named
+from rlscope.analysis.tables.loop import Loops, is_named, rows_by_part
 from rlscope.model import NO_OPERATION, NO_PHASE, STAGES, LifePart, Resource
 
 #: Branches with a smaller share of their part of a life are folded into one, but not the stages of training.
