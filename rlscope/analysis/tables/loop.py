@@ -1,4 +1,4 @@
-"""This file finds the training loop of each process, and the parts of its life: before, in and after the loop."""
+"""This file finds the training loop of each process, and which part of its life lies in it, before it and after it."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
