@@ -133,7 +133,7 @@ class SweptTask(NamedTuple):
 
 
 class SweptCpuTime(NamedTuple):
-    """How long threads were in an operation, in no inner one, as far as their CPU time was read.
+    """This is how long threads were in an operation, in no inner one, as far as their CPU time was read.
 
     Attributes:
         phase: The phase of the process.

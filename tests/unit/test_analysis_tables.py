@@ -88,7 +88,7 @@ def test_document(analysis: Analysis) -> None:
         ],
         "gpu": [], "gpu_operations": [], "counters": [], "counter_runs": None,
         "device_timeline": [], "device_idle": [], "device_shares": [], "device_switches": [], "dependencies": [],
-        "launches": [], "sync_points": [], "memory": [], "memory_growth": [],
+        "launches": [], "cpu_times": [], "sync_points": [], "memory": [], "memory_growth": [],
         "collectives": [], "ranks": [], "stragglers": [], "collective_kernels": [], "device_ranks": [],
         "iterations": 2, "timesteps": 100, "total_timesteps": 1000, "extrapolated_s": pytest.approx(7e-6),
             "evaluation_s": {},

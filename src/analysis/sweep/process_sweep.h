@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "busy_threads.h"
-#include "cpu_time_table.h"
 #include "name_catalog.h"
 #include "native_threads.h"
 #include "owner.h"
@@ -109,7 +108,7 @@ class Sweep {
   void phase_changed();
   // Before its scope or the phase changes.
   void pass_cpu_time(Thread& thread) {
-    if (thread.unread.is_read) cpu_times_.pass(thread.unread, phases_.number(), thread.scope, time_.now());
+    if (thread.unread.is_read) reports_.cpu_times().pass(thread.unread, phases_.number(), thread.scope, time_.now());
   }
 
   TraceFile& file_;
@@ -127,7 +126,6 @@ class Sweep {
   ProcessDevices devices_;
   Stacks stacks_;
   Reports reports_;
-  CpuTimeTable cpu_times_;
 };
 
 }  // namespace rlscope

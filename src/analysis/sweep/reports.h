@@ -1,9 +1,10 @@
-// What records report: progress, tasks, samples, calls of communicators, memory.
+// What records report: progress, tasks, samples, calls of communicators, memory, time on a CPU.
 #pragma once
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "cpu_time_table.h"
 #include "memory_table.h"
 #include "record_batch.h"
 #include "sample_table.h"
@@ -29,9 +30,11 @@ class Reports {
   void add(const CollectiveEnd& collective, uint64_t now);
   void add(const MemorySample& sample, Scope scope, uint64_t now) { memory_.add(sample, scope, now); }
 
+  CpuTimeTable& cpu_times() { return cpu_times_; }
+
   // What a window does not have.
   void forget();
-  // While the tables have their rows. Those of a window have no samples and calls of communicators.
+  // While the tables have their rows. Those of a window have no samples, calls of communicators and times on a CPU.
   void write(const std::vector<Name>& names, const SweepTables& tables, bool is_window, SweepResult& result);
   const SampleTable& samples() const { return samples_; }
 
@@ -42,6 +45,7 @@ class Reports {
   SampleTable samples_;
   SweptCollectives collectives_;
   MemoryTable memory_;
+  CpuTimeTable cpu_times_;
 };
 
 }  // namespace rlscope

@@ -271,7 +271,7 @@ template <bool kWithDetail>
     thread.frames.push(before, id, now);
     if (time_.detail()) thread.operation_starts.push_back(now);
     set_scope(thread, SweepTables::inner_scope(before, name));
-    if (thread.unread.is_read && is_recorded) cpu_times_.begin(thread.unread, phases_.number(), thread.scope);
+    if (thread.unread.is_read && is_recorded) reports_.cpu_times().begin(thread.unread, phases_.number(), thread.scope);
   } else {
     phase_changes();
     thread.frames.push(phases_.begin({name.number, thread.stream, is_recorded}, now), id, now);
@@ -410,7 +410,7 @@ void Sweep::note(Thread& thread, StreamReader& reader) {
       if (expect_name(reader, reader.collective().name, NameKind::kBoundary)) reports_.add(reader.collective(), reader.ticks());
       return;
     case RecordType::kCpuTime:
-      return cpu_times_.read(thread.unread, phases_.number(), thread.scope, time_.now(), reader.cpu_time().ns);
+      return reports_.cpu_times().read(thread.unread, phases_.number(), thread.scope, time_.now(), reader.cpu_time().ns);
     case RecordType::kMemory: return reports_.add(reader.memory(), owner_.scope_of(thread), time_.now());
     default: return;
   }
@@ -463,7 +463,6 @@ SweepResult Sweep::result() {
   uint64_t devices = devices_.timeline().seen();
   if (!is_window() && devices) tables_.write_idle(file_.names(), devices, result);
   reports_.write(file_.names(), tables_, is_window(), result);
-  if (!is_window()) result.cpu_times = cpu_times_.rows(tables_);
   stacks_.write(owner_.threads(), now, result);
   tables_.write(file_.names(), result);
   tables_.write_devices(file_, devices_.timeline(), result);
