@@ -30,14 +30,6 @@ bool kernel_uses_tsc() {
 const ClockKind g_clock_kind =
     processor_has_invariant_tsc() && kernel_uses_tsc() ? ClockKind::kTsc : ClockKind::kMonotonic;
 
-// The number of the clock is made as pthread_getcpuclockid() makes it.
-uint64_t thread_cpu_ns(uint64_t thread_id) {
-  constexpr clockid_t kPerThread = 4, kScheduled = 2;
-  timespec used = {0, 0};
-  clock_gettime(~static_cast<clockid_t>(thread_id) * 8 | kPerThread | kScheduled, &used);
-  return static_cast<uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(used.tv_nsec);
-}
-
 ClockPair read_clock_pair() {
   ClockPair best{};
   uint64_t best_gap = ~0ull;
