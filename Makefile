@@ -25,7 +25,9 @@ LOCK := requirements/torch.lock.txt
 VENV := .venv
 BIN := $(VENV)/bin
 AT_ONCE := $(BIN)/pytest --numprocesses $(JOBS) --dist loadfile
-# Tests that hold recorded times against stopwatches, so that nothing runs beside them.
+# Tests that hold recorded times against stopwatches: nothing of ours runs beside them, and what else the machine does waits,
+# where that is allowed.
+FIRST := nice -n -20
 TIMED := $(foreach test,oracles ranks lines,tests/integration/test_$(test).py)
 TIMED_FRAMEWORKS := $(foreach test,jax tensorflow trl verl trainers,tests/frameworks/test_$(test).py)
 ENVIRONMENT := $(VENV)/.environment
@@ -94,7 +96,7 @@ install-experiments: $(FRAMEWORKS:%=.venvs/%/.package) ## make .venvs/ for the c
 test: test-py test-cpp ## run all tests
 
 test-py: build ## run the Python tests
-	$(BIN)/pytest $(TIMED)
+	$(FIRST) $(BIN)/pytest $(TIMED)
 	$(AT_ONCE) $(TIMED:%=--ignore=%)
 
 test-cpp: setup ## run the C++ tests under the address, undefined-behaviour and thread sanitizers
@@ -110,7 +112,7 @@ test-cpp: setup ## run the C++ tests under the address, undefined-behaviour and 
 environments: $(ENVIRONMENT) $(STACKS:%=.venvs/%/.environment) $(OTHERS)/.environment $(D3RLPY)/.environment $(PAGE)/.environment $(DOCS)/.environment $(NOTEBOOK)/.environment ## make all environments of tests; with --jobs 2 two at a time
 
 test-frameworks: build $(STACKS:%=.venvs/%/.package) $(OTHERS)/.environment $(D3RLPY)/.environment ## run the tests that need TensorFlow, JAX, compilers, dm_control and libraries that people train with (about 12 minutes)
-	$(BIN)/pytest $(TIMED_FRAMEWORKS)
+	$(FIRST) $(BIN)/pytest $(TIMED_FRAMEWORKS)
 	$(AT_ONCE) tests/frameworks $(TIMED_FRAMEWORKS:%=--ignore=%)
 
 test-others: build $(OTHERS)/.environment ## run other people's tests and trainings plain and recorded; SUITES=all for the whole
@@ -131,7 +133,7 @@ test-pythons: ## test recorder and hooks on those of PYTHONS that are here (abou
 		$(MAKE) PYTHON="$$python" .venvs/python$$version/.package
 		tests=(-c $(CURDIR)/pyproject.toml --rootdir $(CURDIR) -p no:cacheprovider)
 		(cd build/pythons
-		$(CURDIR)/.venvs/python$$version/bin/pytest "$${tests[@]}" $(patsubst %,$(CURDIR)/%,$(filter $(TIMED),$(RECORDER_TESTS)))
+		$(FIRST) $(CURDIR)/.venvs/python$$version/bin/pytest "$${tests[@]}" $(patsubst %,$(CURDIR)/%,$(filter $(TIMED),$(RECORDER_TESTS)))
 		$(CURDIR)/.venvs/python$$version/bin/pytest "$${tests[@]}" --numprocesses $(JOBS) --dist loadfile \
 			$(patsubst %,$(CURDIR)/%,$(filter-out $(TIMED),$(RECORDER_TESTS))))
 	done

@@ -228,8 +228,8 @@ class Twin:
         self.unseen: Counter[tuple[Any, ...]] = Counter()  # in Python since the last stack, by phase and scope
         self.torn = 0
         self.thread_starts = {thread.stream: max(thread.start, script.start) for thread in script.threads}
-        # Of threads whose CPU time was read: what they were in since, begins and ticks by phase, stage and operation.
-        self.unread: dict[int, dict[tuple[str, ...], list[int]]] = {}
+        # Since CPU time was read: begins, ticks and those in which the thread ran, by phase, stage and operation.
+        self.unread: dict[int, dict[tuple[str, ...], list[int]]] = {stream: {} for stream in self.thread_starts}
         self.cpu_times: dict[tuple[str, ...], list[int]] = {}
         self.recorded = {thread.stream for thread in script.threads}
         self.began: dict[tuple[int, int], int] = {}  # when the boundary at a thread's depth did
@@ -422,32 +422,38 @@ class Twin:
         return sorted(found, key=lambda each: is_communication(each[1]))
 
     def own_scope(self, stream: int) -> tuple[str, str, str]:
-        operations = operations_of(self.stacks[stream])
+        operations = operations_of(self.stacks.get(stream, []))
         return self.phase(), stage_of(operations), operations[-1] if operations else NO_OPERATION
 
-    def read_cpu_time(self, stream: int, ns: int, now: int) -> None:
-        """Each part since the last reading has of the time on a CPU what it has of the time."""
-        started = min(self.thread_starts.get(stream, self.start), self.end)
-        parts = self.unread.get(stream, {self.own_scope(stream): [0, now - started]})
-        parts = parts or {self.own_scope(stream): [0, 0]}
-        whole, passed, given = sum(ticks for _, ticks in parts.values()), 0, 0
-        for key, (begins, ticks) in parts.items():
-            passed += ticks
+    def read_cpu_time(self, stream: int, ns: int) -> None:
+        """Each part since the last reading has of the time on a CPU what it has of the time in which the thread ran."""
+        parts = self.unread[stream] or {self.own_scope(stream): [0, 0, 0]}
+        whole, passed, given = sum(ran for *_, ran in parts.values()), 0, 0
+        for key, (begins, ticks, ran) in parts.items():
+            passed += ran
             until = ns * passed // whole if whole else ns
             row = self.cpu_times.setdefault(key, [0, 0, 0])
             self.cpu_times[key] = [a + b for a, b in zip(row, (begins, ticks, until - given), strict=True)]
             given = until
         self.unread[stream] = {}
 
-    def account(self, start: int, end: int) -> None:
+    def account_for_cpu_times(self, start: int, end: int) -> None:
         for stream, parts in self.unread.items():
-            if start < end:
-                parts.setdefault(self.own_scope(stream), [0, 0])[1] += end - start
+            if self.thread_starts[stream] <= start:
+                category, ran = (
+                    self.view(stream, start, end)[0] if stream in self.stacks else (Category.PYTHON, end - start)
+                )
+                part = parts.setdefault(self.own_scope(stream), [0, 0, 0])
+                part[1] += end - start
+                part[2] += 0 if category is Category.WAIT else ran
+
+    def account(self, start: int, end: int) -> None:
         self.evaluated += (end - start) * self.evaluates()
         edges = {edge for edge in self.edges if start < edge < end}
         for from_ticks, to_ticks in pairwise(sorted({start, end, *edges})):
             self.account_for_devices(from_ticks, to_ticks)
             self.account_for_threads(from_ticks, to_ticks)
+            self.account_for_cpu_times(from_ticks, to_ticks)
 
     def account_for_devices(self, start: int, end: int) -> None:
         """A device's time belongs to the launch of its earliest started work, of what computes before the rest."""
@@ -621,7 +627,7 @@ class Twin:
             case Memory():
                 self.memory.append((statement, *self.scope(stream), now, len(self.progress)))
             case CpuTime():
-                self.read_cpu_time(stream, statement.ns, now)
+                self.read_cpu_time(stream, statement.ns)
             case End():
                 frame = stack.pop()
                 self.end_call(stream, len(stack), now)
@@ -643,8 +649,8 @@ class Twin:
                     self.mark(now, statement.name)
                 frame = replace(statement)  # an object of its own, so that `is` tells equal frames apart
                 stack.append(frame)
-                if frame.kind is NameKind.OPERATION and stream in self.unread:
-                    self.unread[stream].setdefault(self.own_scope(stream), [0, 0])[0] += 1
+                if frame.kind is NameKind.OPERATION:
+                    self.unread[stream].setdefault(self.own_scope(stream), [0, 0, 0])[0] += 1
                 if frame.kind is NameKind.PHASE:
                     self.open_phases.append(frame)
                     self.phases.setdefault(frame.name, (now, now))

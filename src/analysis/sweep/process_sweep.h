@@ -106,9 +106,16 @@ class Sweep {
   void set_scope(Thread& thread, Scope scope);
   void phase_changes();
   void phase_changed();
-  // Before its scope or the phase changes.
+  // Before its scope, the phase, or whether it waits changes.
   void pass_cpu_time(Thread& thread) {
-    if (thread.unread.is_read) reports_.cpu_times().pass(thread.unread, phases_.number(), thread.scope, time_.now());
+    if (thread.is_fresh) return;
+    uint64_t now = time_.now(), ran = now - thread.unread.since;
+    if (thread.gap) {
+      ran = thread.gap->ran_between(thread.unread.since, now);
+    } else if (thread.category() == kWait) {
+      ran = 0;
+    }
+    reports_.cpu_times().pass(thread.unread, phases_.number(), thread.scope, now, ran);
   }
 
   TraceFile& file_;

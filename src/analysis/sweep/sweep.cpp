@@ -258,6 +258,7 @@ template <bool kWithDetail>
       if (name.category == kCudaWait) stacks_.begin_sync(thread, owner_.scope_of(thread), id, is_recorded, now);
     }
     open_boundary(thread, name, is_recorded);
+    if (__builtin_expect(name.category == kWait || thread.category() == kWait, 0)) pass_cpu_time(thread);
     thread.frames.push(thread.boundary, id, now);
     thread.boundary = boundary;
     thread.boundaries++;
@@ -271,7 +272,7 @@ template <bool kWithDetail>
     thread.frames.push(before, id, now);
     if (time_.detail()) thread.operation_starts.push_back(now);
     set_scope(thread, SweepTables::inner_scope(before, name));
-    if (thread.unread.is_read && is_recorded) reports_.cpu_times().begin(thread.unread, phases_.number(), thread.scope);
+    if (is_recorded) reports_.cpu_times().begin(thread.unread, phases_.number(), thread.scope);
   } else {
     phase_changes();
     thread.frames.push(phases_.begin({name.number, thread.stream, is_recorded}, now), id, now);
@@ -299,6 +300,7 @@ template <bool kWithDetail>
   const Frame& frame = thread.frames.pop();
   const SweepTables::NameState& name = tables_.name(frame.id);
   if (__builtin_expect(name.kind == NameKind::kBoundary, 1)) {
+    if (__builtin_expect(name.category == kWait || static_cast<uint8_t>(frame.saved) == kWait, 0)) pass_cpu_time(thread);
     thread.boundary = frame.saved;
     thread.boundaries--;
     if (__builtin_expect(thread.frames.depth() == thread.watched_frame, 0)) stacks_.end_call(thread, time_.now());
@@ -373,6 +375,7 @@ void Sweep::begin_gap(Thread& thread) {
   const AbsentGap& gap = thread.reader->absent_gap();
   AbsentParts parts = native_threads_.parts_of(thread, gap);
   if (parts.waiting_ticks + parts.queued_ticks == 0 || !thread.takes_part()) return;
+  pass_cpu_time(thread);
   thread.gap = {gap.start_ticks, gap.ticks, parts, thread.boundary};
   if (parts.waiting_ticks > 0 && thread.category() != kWait) {
     uint32_t number = tables_.wait_number(innermost_boundary(thread));
@@ -389,6 +392,7 @@ void Sweep::begin_gap(Thread& thread) {
 }
 
 void Sweep::end_gap(Thread& thread) {
+  pass_cpu_time(thread);
   thread.boundary = thread.gap->boundary;
   thread.gap.reset();
   owner_.end_gap(thread);
@@ -410,7 +414,8 @@ void Sweep::note(Thread& thread, StreamReader& reader) {
       if (expect_name(reader, reader.collective().name, NameKind::kBoundary)) reports_.add(reader.collective(), reader.ticks());
       return;
     case RecordType::kCpuTime:
-      return reports_.cpu_times().read(thread.unread, phases_.number(), thread.scope, time_.now(), reader.cpu_time().ns);
+      pass_cpu_time(thread);
+      return reports_.cpu_times().read(thread.unread, phases_.number(), thread.scope, reader.cpu_time().ns);
     case RecordType::kMemory: return reports_.add(reader.memory(), owner_.scope_of(thread), time_.now());
     default: return;
   }

@@ -7,34 +7,35 @@
 namespace rlscope {
 namespace {
 
-// More operations than that do not begin before a reading is due; a file that says so has the rest with the last of them.
-constexpr size_t kMostParts = 64;
+// A thread that runs is read 60 times a second or more. One that begins more operations than that has the rest with the last.
+constexpr size_t kMostParts = 256;
 
 }  // namespace
 
-size_t CpuTimeTable::place_of(UnreadTime& time, uint32_t phase, Scope scope) {
+UnreadTime::Part& CpuTimeTable::part_of(UnreadTime& time, uint32_t phase, Scope scope) {
   for (size_t place = time.parts.size(); place-- > 0;) {
-    if (time.parts[place].scope == scope && time.parts[place].phase == phase) return place;
+    if (time.parts[place].scope == scope && time.parts[place].phase == phase) return time.parts[place];
   }
-  if (time.parts.size() < kMostParts) time.parts.push_back({phase, scope, 0, 0});
-  return time.parts.size() - 1;
+  if (time.parts.size() < kMostParts) time.parts.push_back({phase, scope, 0, 0, 0});
+  return time.parts.back();
 }
 
-void CpuTimeTable::pass(UnreadTime& time, uint32_t phase, Scope scope, uint64_t now) {
+void CpuTimeTable::pass(UnreadTime& time, uint32_t phase, Scope scope, uint64_t now, uint64_t ran_ticks) {
   if (now == time.since) return;
-  time.parts[place_of(time, phase, scope)].ticks += now - time.since;
+  UnreadTime::Part& part = part_of(time, phase, scope);
+  part.ticks += now - time.since;
+  part.ran_ticks += ran_ticks;
   time.since = now;
 }
 
-void CpuTimeTable::read(UnreadTime& time, uint32_t phase, Scope scope, uint64_t now, uint64_t cpu_ns) {
+void CpuTimeTable::read(UnreadTime& time, uint32_t phase, Scope scope, uint64_t cpu_ns) {
   using Wide = unsigned __int128;
-  pass(time, phase, scope, now);
-  if (time.parts.empty()) place_of(time, phase, scope);
+  if (time.parts.empty()) part_of(time, phase, scope);
   uint64_t all = 0, passed = 0, given = 0;
-  for (const UnreadTime::Part& part : time.parts) all += part.ticks;
+  for (const UnreadTime::Part& part : time.parts) all += part.ran_ticks;
   for (const UnreadTime::Part& part : time.parts) {
     Sums& sums = sums_[{part.phase, part.scope}];
-    passed += part.ticks;
+    passed += part.ran_ticks;
     uint64_t until = all ? static_cast<uint64_t>(Wide{cpu_ns} * passed / all) : cpu_ns;
     sums.begins += part.begins;
     sums.ticks += part.ticks;
@@ -42,7 +43,6 @@ void CpuTimeTable::read(UnreadTime& time, uint32_t phase, Scope scope, uint64_t 
     given = until;
   }
   time.parts.clear();
-  time.is_read = true;
 }
 
 std::vector<SweptCpuTime> CpuTimeTable::rows(const SweepTables& tables) const {

@@ -16,22 +16,22 @@ struct UnreadTime {
   struct Part {
     uint32_t phase;
     Scope scope;
-    uint64_t begins;  // of operations
+    uint64_t begins;     // of operations
     uint64_t ticks;
+    uint64_t ran_ticks;  // of these, in no wait that is known, and with a core as far as is known
   };
-  bool is_read = false;  // it was read at least once
-  uint64_t since = 0;    // up to here it is in parts
+  uint64_t since = 0;  // up to here it is in parts
   std::vector<Part> parts;
 };
 
 class CpuTimeTable {
  public:
-  // Up to now the thread was in this phase and scope.
-  void pass(UnreadTime& time, uint32_t phase, Scope scope, uint64_t now);
-  void begin(UnreadTime& time, uint32_t phase, Scope scope) { time.parts[place_of(time, phase, scope)].begins++; }
-  // The thread was on a CPU for so long since the last reading. Each part has of it what it has of the time: parts that lie
-  // between two readings, save one, are shorter than it takes until the next one is due.
-  void read(UnreadTime& time, uint32_t phase, Scope scope, uint64_t now, uint64_t cpu_ns);
+  // Up to now the thread was in this phase and scope, and ran for so many ticks of that.
+  void pass(UnreadTime& time, uint32_t phase, Scope scope, uint64_t now, uint64_t ran_ticks);
+  void begin(UnreadTime& time, uint32_t phase, Scope scope) { part_of(time, phase, scope).begins++; }
+  // It is in this phase and scope, and was on a CPU for so long since the last reading. Each part has of it what it has of
+  // the ticks in which the thread ran.
+  void read(UnreadTime& time, uint32_t phase, Scope scope, uint64_t cpu_ns);
   // While the tables have their rows.
   std::vector<SweptCpuTime> rows(const SweepTables& tables) const;
 
@@ -42,7 +42,7 @@ class CpuTimeTable {
     uint64_t cpu_ns = 0;
   };
 
-  static size_t place_of(UnreadTime& time, uint32_t phase, Scope scope);
+  static UnreadTime::Part& part_of(UnreadTime& time, uint32_t phase, Scope scope);
 
   std::map<std::pair<uint32_t, Scope>, Sums> sums_;
 };

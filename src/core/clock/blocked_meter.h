@@ -39,6 +39,8 @@ class BlockedMeter {
   // time on the CPU is over loses it in this call: what it writes after that has to have a later time.
   AbsentTime measure(uint64_t gap_start, uint64_t now, bool is_known_wait);
 
+  // Of the thread, when it was measured last.
+  uint64_t cpu_ns() const { return last_.cpu_ns; }
   // When to measure next.
   uint64_t due_ticks() const { return last_.ticks + period_ticks_; }
 

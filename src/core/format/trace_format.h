@@ -42,7 +42,7 @@ constexpr uint32_t kExpectedNames = 256;
 // kCollective: the name id of a call of a communicator that is over, flags, its number among the communicator's, bytes, how
 // long ago it was called, and for how long of that its thread waited for it.
 // kMemory: whose memory, the device's number in the process, bytes in use, and the most that were so far.
-// kCpuTime: nanoseconds for which the thread was on a CPU since the last one, or since its first chunk began.
+// kCpuTime: for how many ns the thread was on a CPU since the last one, or since its first chunk began.
 enum OtherTag : uint32_t {
   kProgress = 1, kBlocked = 2, kTask = 3, kSample = 4, kCollective = 5, kMemory = 6, kAbsent = 7, kCpuTime = 8
 };

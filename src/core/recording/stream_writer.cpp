@@ -21,8 +21,6 @@ constexpr uint32_t kLargestChunkBytes = 1 << 20;
 constexpr uint32_t kChunkGrowth = 4;
 constexpr size_t kStackBytes = StreamWriter::kMaxDepth * sizeof(StreamWriter::Frame);
 constexpr size_t kPageBytes = 4096;
-// 25 to 60 us, by the clock. Reading the CPU time takes 0.2 us or more, ten times as long as recording that an operation begins.
-constexpr uint64_t kCpuPeriodTicks = 1 << 12;
 
 // A thread that asks for nothing else looks as often for requests as one that runs without a break.
 uint64_t next_look(uint64_t now) {
@@ -127,8 +125,7 @@ bool StreamWriter::next_chunk() {
   }
   if (sequence_ == 0) {
     meter_.start();
-    cpu_ns_ = thread_cpu_ns(thread_id_);
-    cpu_due_at_ = 0;
+    written_cpu_ns_ = meter_.cpu_ns();
     last_ticks_ = started = now_ticks();
     is_measuring_ = measures_waits.load(std::memory_order_relaxed);
     measure_at_ = is_measuring_ ? meter_.due_ticks() : next_look(started);
@@ -184,16 +181,30 @@ __attribute__((noinline, cold)) uint64_t StreamWriter::measure_gap(uint64_t now)
   AbsentTime time = meter_.measure(last_ticks_, now, is_known_wait);
   measure_at_ = meter_.due_ticks();
   now = std::max(now, now_ticks());
-  if (time.blocked + time.queued == 0) return now;
+  if (time.blocked + time.queued > 0) {
+    CodedRecord record;
+    record.append((now - last_ticks_) << 2 | kOther);
+    record.append(kAbsent);
+    record.append(time.blocked + 1);
+    record.append(time.queued + 1);
+    record.append(time.helped + 1);
+    cursor_ += record.store(cursor_);
+    last_ticks_ = now;
+  }
+  write_cpu_time(meter_.cpu_ns(), now);
+  return now;
+}
+
+// As it was at `now`, and since the last one.
+void StreamWriter::write_cpu_time(uint64_t cpu_ns, uint64_t now) {
+  if (cpu_ns <= written_cpu_ns_) return;
   CodedRecord record;
   record.append((now - last_ticks_) << 2 | kOther);
-  record.append(kAbsent);
-  record.append(time.blocked + 1);
-  record.append(time.queued + 1);
-  record.append(time.helped + 1);
+  record.append(kCpuTime);
+  record.append(cpu_ns - written_cpu_ns_ + 1);
   cursor_ += record.store(cursor_);
+  written_cpu_ns_ = cpu_ns;
   last_ticks_ = now;
-  return now;
 }
 
 uint64_t StreamWriter::look() {
@@ -282,23 +293,6 @@ void StreamWriter::collective(const Collective& collective) {
   cursor_ += record.store(cursor_);
 }
 
-void StreamWriter::read_cpu_time() {
-  if (has_room()) write_cpu_time();
-}
-
-// The clock is read before the record's time, for a thread whose turn is over loses its CPU in that.
-void StreamWriter::write_cpu_time() {
-  uint64_t cpu_ns = thread_cpu_ns(thread_id_);
-  for (uint32_t i = amplification.load(std::memory_order_relaxed); i > 1; i--) cpu_ns = thread_cpu_ns(thread_id_);
-  CodedRecord record;
-  record.append(advance() << 2 | kOther);
-  record.append(kCpuTime);
-  record.append(cpu_ns - std::min(cpu_ns, cpu_ns_) + 1);
-  cursor_ += record.store(cursor_);
-  cpu_ns_ = cpu_ns;
-  cpu_due_at_ = last_ticks_ + kCpuPeriodTicks;
-}
-
 void StreamWriter::memory(const MemoryUse& memory) {
   if (!has_room()) return;
   CodedRecord record;
@@ -314,7 +308,10 @@ void StreamWriter::memory(const MemoryUse& memory) {
 void StreamWriter::seal_chunk(bool gives_rest_back) {
   if (chunk_.is_mapped()) {
     // Another thread may close this one, which is still blocked.
-    if (cursor_ + kRoom <= end_) cpu_due_at_ ? write_cpu_time() : static_cast<void>(advance());
+    if (cursor_ + kRoom <= end_) {
+      advance();
+      if (is_measuring_) write_cpu_time(thread_cpu_ns(thread_id_), last_ticks_);
+    }
     file_->close_chunk(chunk_, static_cast<uint32_t>(cursor_ - chunk_.payload()), gives_rest_back);
   }
   meter_.stop();

@@ -121,10 +121,6 @@ class RLSCOPE_API StreamWriter {
     }
   }
 
-  // An operation begins or ends here: writes what the thread was on a CPU since the last time, unless that was just now.
-  void note_cpu_time() {
-    if (is_recording() && now_ticks() >= cpu_due_at_) read_cpu_time();
-  }
   void progress(bool is_baseline, uint64_t timesteps, uint64_t total_timesteps);
   // An operation of a task has ended, at the time of the record before: so long it was open, and ran.
   void task(uint32_t name_id, uint64_t elapsed_ticks, uint64_t running_ticks);
@@ -137,11 +133,6 @@ class RLSCOPE_API StreamWriter {
   uint64_t last_ticks() const { return is_armed() ? now_ticks() : last_ticks_; }
   Frame& frame(uint32_t index) { return frames_[index]; }
   bool is_guessing() const { return depth_ > 0 && frames_[depth_ - 1].is_guess; }
-  void end_guess() {
-    if (!is_guessing()) return;
-    note_cpu_time();
-    end();
-  }
   void count_simulation() { simulations_++; }
   uint64_t simulations() const { return simulations_; }
   bool is_armed() const { return state_ == WriterState::kArmed; }
@@ -242,8 +233,7 @@ class RLSCOPE_API StreamWriter {
   void rest();
   int change_chunk(uint64_t started);
   uint64_t measure_gap(uint64_t now);
-  void read_cpu_time();
-  void write_cpu_time();
+  void write_cpu_time(uint64_t cpu_ns, uint64_t now);
   // The next record finds no room, so it asks anew: an armed writer joins a recording that has begun meanwhile, and one
   // whose file has failed is closed.
   void use_up_room() { limit_ = end_ = nullptr; }
@@ -274,8 +264,7 @@ class RLSCOPE_API StreamWriter {
   bool is_measuring_ = false;  // asks whether the thread was blocked
   uint64_t thread_id_;
   BlockedMeter meter_;
-  uint64_t cpu_due_at_ = 0;  // in ticks; 0: the CPU time is to be read at the first operation
-  uint64_t cpu_ns_ = 0;      // what it was when it was read last
+  uint64_t written_cpu_ns_ = 0;  // what the thread's CPU time was when it was written last
   uint64_t simulations_ = 0;  // how often this thread has begun to simulate
   MappedChunk chunk_;
   JoinRecording join_;

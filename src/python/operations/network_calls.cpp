@@ -172,7 +172,7 @@ void forget_outputs(Thread& thread) {
 void pass() {
   passed++;
   StreamWriter* writer = t_writer;
-  if (writer) writer->end_guess();
+  if (writer && writer->is_guessing()) writer->end();
 }
 
 // What this thread has done since something is followed; null while nothing is.

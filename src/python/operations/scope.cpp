@@ -86,19 +86,13 @@ __attribute__((hot)) bool is_in_stage(StreamWriter* writer, uint32_t id) {
   return false;
 }
 
-// Returns false where nothing was opened.
-__attribute__((hot)) bool begin_operation(StreamWriter* writer, Scope* scope) {
-  if (scope->kind() != NameKind::kBoundary) writer->note_cpu_time();
-  return writer->begin(scope->id);
-}
-
 // One guess is open at a time, and only where nobody knows better.
 __attribute__((hot)) void enter_guess(StreamWriter* writer, Scope* scope) {
   if (writer->is_guessing()) {
     if (writer->frame(writer->depth() - 1).id == scope->id.id) return;
-    writer->end_guess();
+    writer->end();
   }
-  if (is_in_any_stage(writer, /*also_guessed=*/false) || !begin_operation(writer, scope)) return;
+  if (is_in_any_stage(writer, /*also_guessed=*/false) || !writer->begin(scope->id)) return;
   StreamWriter::Frame& frame = writer->frame(writer->depth() - 1);
   frame.is_stage = frame.is_guess = true;
 }
@@ -134,7 +128,7 @@ PyObject* after_simulations(PyObject*, PyObject* args) {
 bool begin_in_task(StreamWriter* writer, Scope* scope, PythonFrame* frame) {
   PythonFrame* task = task_frame(frame);
   if (!task || !follow_task_events(task)) return false;
-  if (!begin_operation(writer, scope)) return true;
+  if (!writer->begin(scope->id)) return true;
   writer->frame(writer->depth() - 1).is_stage = scope->is_stage();
   begun_in_task(writer, task);
   return true;
@@ -150,7 +144,7 @@ __attribute__((hot)) inline PyObject* enter_in(PyObject* self, PythonFrame* fram
       return Py_NewRef(self);
     }
     if (scope->ends_guess()) {
-      writer->end_guess();
+      if (writer->is_guessing()) writer->end();
       if (scope->stage == Stage::kSimulation) writer->count_simulation();
     }
     uint32_t depth = writer->depth();
@@ -160,7 +154,7 @@ __attribute__((hot)) inline PyObject* enter_in(PyObject* self, PythonFrame* fram
                begin_in_task(writer, scope, frame)) {
     } else if (depth > 0 && writer->frame(depth - 1).id == scope->id.id) {
       writer->frame(depth - 1).repeats++;
-    } else if (begin_operation(writer, scope)) {
+    } else if (writer->begin(scope->id)) {
       writer->frame(depth).is_stage = scope->is_stage();
       if (__builtin_expect(are_tasks_running(), 0) && scope->kind() == NameKind::kOperation) begun_inside_task(writer);
       if (scope->stage == Stage::kSimulation) count_towards_notice();
@@ -208,7 +202,7 @@ __attribute__((hot)) PyObject* exit_block(PyObject* self, PyObject* const*, Py_s
   StreamWriter* writer = t_writer;
   if (writer && scope->id.id != 0) {
     if (scope->is_guess()) {
-      writer->end_guess();
+      if (writer->is_guessing()) writer->end();
       Py_RETURN_NONE;
     }
     uint32_t depth = writer->depth();
@@ -216,10 +210,7 @@ __attribute__((hot)) PyObject* exit_block(PyObject* self, PyObject* const*, Py_s
       StreamWriter::Frame& top = writer->frame(depth - 1);
       if (scope->is_joining() && top.joins > 0) {
         top.joins--;
-        Py_RETURN_NONE;
-      }
-      if (scope->kind() != NameKind::kBoundary && top.repeats == 0) writer->note_cpu_time();
-      if (__builtin_expect(top.id == scope->id.id && top.repeats == 0 && !top.is_of_task, 1)) {
+      } else if (__builtin_expect(top.id == scope->id.id && top.repeats == 0 && !top.is_of_task, 1)) {
         writer->end();
       } else {
         leave(writer, scope->id.id);
@@ -383,8 +374,8 @@ PyObject* begin_range(PyObject*, PyObject* object) {
   StreamWriter* writer = Session::writer();
   if (!writer) return PyLong_FromLong(0);
   if (scope->id.id == 0 && !intern(scope)) return nullptr;
-  if (scope->ends_guess()) writer->end_guess();
-  if ((scope->is_joining() && is_joined(writer, scope)) || !begin_operation(writer, scope)) return PyLong_FromLong(0);
+  if (scope->ends_guess() && writer->is_guessing()) writer->end();
+  if ((scope->is_joining() && is_joined(writer, scope)) || !writer->begin(scope->id)) return PyLong_FromLong(0);
   if (scope->stage == Stage::kSimulation) writer->count_simulation();
   writer->frame(writer->depth() - 1).is_stage = scope->is_stage();
   return PyLong_FromUnsignedLong(writer->depth());
@@ -396,10 +387,9 @@ PyObject* end_range(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "O!I", scope_type, &object, &depth)) return nullptr;
   StreamWriter* writer = t_writer;
   if (!writer || depth == 0) Py_RETURN_TRUE;
-  if (writer->depth() == depth + 1) writer->end_guess();
+  if (writer->is_guessing() && writer->depth() == depth + 1) writer->end();
   if (writer->depth() < depth || writer->frame(depth - 1).id != as_scope(object)->id.id) Py_RETURN_TRUE;
   if (writer->depth() > depth) Py_RETURN_FALSE;
-  writer->note_cpu_time();
   writer->end();
   Py_RETURN_TRUE;
 }

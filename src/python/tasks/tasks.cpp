@@ -209,7 +209,6 @@ void task_suspends(PyObject* task) {
     frames.push_back({frame, {}});
     if (frame.is_of_task && operation != thread.running.end()) frames.back().operation = *operation++;
   }
-  writer->note_cpu_time();
   while (writer->depth() > base) writer->end();
   for (SuspendedFrame& frame : frames) {
     frame.operation.running_ticks += writer->last_ticks() - frame.operation.since;
@@ -226,9 +225,8 @@ void task_resumes(PyObject* task) {
   std::vector<SuspendedFrame> frames = std::move(found->second);
   suspended().erase(found);
   Thread& thread = thread_of(writer);
-  writer->note_cpu_time();
   for (SuspendedFrame& frame : frames) {
-    if (frame.frame.is_stage) writer->end_guess();
+    if (frame.frame.is_stage && writer->is_guessing()) writer->end();
     if (!writer->begin(encode_id(frame.frame.id))) continue;
     uint32_t depth = writer->depth() - 1;
     writer->frame(depth) = frame.frame;
