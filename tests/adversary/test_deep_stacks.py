@@ -18,7 +18,7 @@ def search(depth, path):
         return search(depth - 1, path * 3 + 1)
     return search(depth - 1, path * 5 + 7)
 path = 1
-while time.process_time() < 3:
+while time.process_time() < 6:
     path = path * 6364136223846793005 + 1442695040888963407 & (1 << 64) - 1
     search(400, path)
 """
