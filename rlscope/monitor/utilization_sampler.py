@@ -142,16 +142,18 @@ class SampleFile:
         Raises:
             OSError: They cannot be written.
         """
-        directory = self._directory if self._windows is None else self._windows.open_window
-        if directory is None:
-            return
-        try:
-            self._write(directory, text)
-        except OSError as error:
-            self.close()
-            if self._windows is None:
-                raise
-            self.error = error
+        if self._windows is None:
+            return self._write(self._directory, text)
+        # Its manifest has a checksum of what is written here.
+        with self._windows.completing:
+            directory = self._windows.open_window
+            if directory is None:
+                return
+            try:
+                self._write(directory, text)
+            except OSError as error:
+                self.close()
+                self.error = error
 
     def _write(self, directory: Path, text: str) -> None:
         if directory != self._open_in:

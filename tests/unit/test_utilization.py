@@ -4,6 +4,7 @@ import errno
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,10 +16,12 @@ from processes import until
 from rlscope.analysis.utilization import binned_utilization, mean_utilization, read_utilization
 from rlscope.errors import TraceError
 from rlscope.monitor import utilization_sampler as sampling
-from rlscope.monitor.utilization_sampler import Devices, ProcessTree, UtilizationSampler, sampled
+from rlscope.monitor.utilization_sampler import Devices, ProcessTree, SampleFile, UtilizationSampler, sampled
 from rlscope.monitor.windows.run_windows import Windows
 from rlscope.record.config import RecordConfig
 from rlscope.record.run.trace_directory import begin_trace
+from rlscope.trace.manifest import read_manifest
+from rlscope.trace.sealed import check_files
 from rlscope.trace.utilization_file import HEADER, PROCESSES, UTILIZATION_NAME
 
 S = 1_000_000_000
@@ -296,3 +299,30 @@ def test_a_trace_that_has_vanished_is_told(tmp_path: Path) -> None:
     sampler = UtilizationSampler(tmp_path / "gone", os.getpid(), has_devices=False)
     sampler.run()
     assert sampler.error == "No such file or directory"
+
+
+def test_a_window_that_is_completed_gets_no_more_samples(tmp_path: Path) -> None:
+    """Whatever the sampler writes meanwhile, each window is as its manifest says."""
+    run, config = tmp_path / "run", RecordConfig(idle=True)
+    os.close(begin_trace(run, config, ["python"], False))
+    windows, stopping = Windows(run, config, ["python"], None), threading.Event()
+    file = SampleFile(run, windows)
+
+    def sample() -> None:
+        while not stopping.is_set():
+            file.write("0,processes,1,1\n")
+
+    sampler = threading.Thread(target=sample)
+    sampler.start()
+    try:
+        for _ in range(100):
+            window = windows.begin()
+            until((window / UTILIZATION_NAME).exists)
+            windows.end()
+            windows.complete(window)
+            check_files(window, read_manifest(window)["checksums"])
+    finally:
+        stopping.set()
+        sampler.join()
+        file.close()
+    assert file.error is None

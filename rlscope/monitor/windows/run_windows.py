@@ -2,6 +2,7 @@
 
 import mmap
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from copy import copy
@@ -34,6 +35,7 @@ class Windows:
         run: The directory.
         page: Where all processes of the run see what is asked for.
         main_pid: The process that the run began with, once it is started.
+        completing: Held while a window is completed, and by who writes into the one that is open.
 
     Raises:
         RecordingError: the page cannot be made.
@@ -45,6 +47,7 @@ class Windows:
         self._command = command
         self._calibration = calibration
         self.main_pid: int | None = None
+        self.completing = threading.Lock()
         try:
             self._descriptor = _native.make_requests()  # stays open: processes of the run open it by its number
             self.page = RequestsPage(memoryview(mmap.mmap(self._descriptor, PAGE_BYTES)), os.getpid())
@@ -168,7 +171,8 @@ class Windows:
             TraceError: its manifest is not the one that was written.
             OSError: it cannot be written.
         """
-        end_trace(window, exit_status)
+        with self.completing:
+            end_trace(window, exit_status)
 
     def remove(self, window: Path) -> int:
         """Remove the files of a window, and its folder if nothing else is in it.
