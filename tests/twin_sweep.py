@@ -427,14 +427,15 @@ class Twin:
 
     def read_cpu_time(self, stream: int, ns: int) -> None:
         """Each part since the last reading has of the time on a CPU what it has of the time in which the thread ran."""
-        parts = self.unread[stream] or {self.own_scope(stream): [0, 0, 0]}
-        whole, passed, given = sum(ran for *_, ran in parts.values()), 0, 0
-        for key, (begins, ticks, ran) in parts.items():
-            passed += ran
-            until = ns * passed // whole if whole else ns
+        parts, here = self.unread[stream], self.own_scope(stream)
+        whole = sum(ran for *_, ran in parts.values())
+        given = {key: ns * ran // whole if whole else 0 for key, (*_, ran) in parts.items()}
+        if left := ns - sum(given.values()):
+            parts.setdefault(here, [0, 0, 0])
+            given[here] = given.get(here, 0) + left
+        for key, (begins, ticks, _) in parts.items():
             row = self.cpu_times.setdefault(key, [0, 0, 0])
-            self.cpu_times[key] = [a + b for a, b in zip(row, (begins, ticks, until - given), strict=True)]
-            given = until
+            self.cpu_times[key] = [a + b for a, b in zip(row, (begins, ticks, given[key]), strict=True)]
         self.unread[stream] = {}
 
     def account_for_cpu_times(self, start: int, end: int) -> None:

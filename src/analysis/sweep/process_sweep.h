@@ -108,14 +108,14 @@ class Sweep {
   void phase_changed();
   // Before its scope, the phase, or whether it waits changes.
   void pass_cpu_time(Thread& thread) {
-    if (thread.is_fresh) return;
-    uint64_t now = time_.now(), ran = now - thread.unread.since;
-    if (thread.gap) {
-      ran = thread.gap->ran_between(thread.unread.since, now);
-    } else if (thread.category() == kWait) {
-      ran = 0;
-    }
-    reports_.cpu_times().pass(thread.unread, phases_.number(), thread.scope, now, ran);
+    uint64_t now = time_.now(), since = thread.unread.since();
+    if (thread.is_fresh || now == since) return;
+    uint64_t ran = thread.gap ? thread.gap->ran_between(since, now) : thread.category() == kWait ? 0 : now - since;
+    thread.unread.pass(now, ran);
+  }
+  // When they have.
+  void go_on_with_cpu_time(Thread& thread) {
+    if (!thread.is_fresh) thread.unread.enter(phases_.number(), thread.scope);
   }
 
   TraceFile& file_;

@@ -258,7 +258,7 @@ template <bool kWithDetail>
       if (name.category == kCudaWait) stacks_.begin_sync(thread, owner_.scope_of(thread), id, is_recorded, now);
     }
     open_boundary(thread, name, is_recorded);
-    if (__builtin_expect(name.category == kWait || thread.category() == kWait, 0)) pass_cpu_time(thread);
+    if (__builtin_expect((boundary | thread.boundary) >= kFirstWait, 0)) pass_cpu_time(thread);
     thread.frames.push(thread.boundary, id, now);
     thread.boundary = boundary;
     thread.boundaries++;
@@ -272,7 +272,7 @@ template <bool kWithDetail>
     thread.frames.push(before, id, now);
     if (time_.detail()) thread.operation_starts.push_back(now);
     set_scope(thread, SweepTables::inner_scope(before, name));
-    if (is_recorded) reports_.cpu_times().begin(thread.unread, phases_.number(), thread.scope);
+    if (is_recorded && !thread.is_fresh) thread.unread.begin_operation();
   } else {
     phase_changes();
     thread.frames.push(phases_.begin({name.number, thread.stream, is_recorded}, now), id, now);
@@ -300,7 +300,7 @@ template <bool kWithDetail>
   const Frame& frame = thread.frames.pop();
   const SweepTables::NameState& name = tables_.name(frame.id);
   if (__builtin_expect(name.kind == NameKind::kBoundary, 1)) {
-    if (__builtin_expect(name.category == kWait || static_cast<uint8_t>(frame.saved) == kWait, 0)) pass_cpu_time(thread);
+    if (__builtin_expect((thread.boundary | frame.saved) >= kFirstWait, 0)) pass_cpu_time(thread);
     thread.boundary = frame.saved;
     thread.boundaries--;
     if (__builtin_expect(thread.frames.depth() == thread.watched_frame, 0)) stacks_.end_call(thread, time_.now());
@@ -324,7 +324,7 @@ void Sweep::match_open_frames(Thread& thread) {
   size_t same = frames_in_common(thread);
   while (thread.frames.depth() > same) close<false>(thread);
   for (size_t i = same; i < open_frames.size(); i++) open<false>(thread, open_frames[i], false);
-  if (thread.is_fresh) thread.unread.since = time_.now();
+  if (thread.is_fresh) thread.unread.start(phases_.number(), thread.scope, time_.now());
   thread.is_fresh = false;
 }
 
@@ -340,12 +340,14 @@ void Sweep::set_scope(Thread& thread, Scope scope) {
   if (enters_or_leaves) time_.mark_loop(thread.outermost);
   if (!thread.is_main || !owner_.has_several()) {
     thread.scope = scope;
+    go_on_with_cpu_time(thread);
     thread_changed(thread);
     return;
   }
   // Threads without an operation of their own have the main thread's.
   time_.charge_all();
   thread.scope = scope;
+  go_on_with_cpu_time(thread);
   note_busy(thread);
   if (enters_or_leaves) owner_.scope_of_main_changed();
   set_cell();
@@ -357,6 +359,7 @@ void Sweep::phase_changes() {
 }
 
 void Sweep::phase_changed() {
+  for (Thread* thread : owner_.threads()) go_on_with_cpu_time(*thread);
   if (time_.detail()) time_.detail()->enter_phase(phases_.number(), time_.now());
   set_cell();
 }
@@ -415,7 +418,7 @@ void Sweep::note(Thread& thread, StreamReader& reader) {
       return;
     case RecordType::kCpuTime:
       pass_cpu_time(thread);
-      return reports_.cpu_times().read(thread.unread, phases_.number(), thread.scope, reader.cpu_time().ns);
+      return reports_.cpu_times().read(thread.unread, reader.cpu_time().ns);
     case RecordType::kMemory: return reports_.add(reader.memory(), owner_.scope_of(thread), time_.now());
     default: return;
   }

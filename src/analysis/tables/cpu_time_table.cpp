@@ -12,37 +12,34 @@ constexpr size_t kMostParts = 256;
 
 }  // namespace
 
-UnreadTime::Part& CpuTimeTable::part_of(UnreadTime& time, uint32_t phase, Scope scope) {
-  for (size_t place = time.parts.size(); place-- > 0;) {
-    if (time.parts[place].scope == scope && time.parts[place].phase == phase) return time.parts[place];
+void UnreadTime::enter(uint32_t phase, Scope scope) {
+  for (place_ = parts_.size(); place_-- > 0;) {
+    if (parts_[place_].scope == scope && parts_[place_].phase == phase) return;
   }
-  if (time.parts.size() < kMostParts) time.parts.push_back({phase, scope, 0, 0, 0});
-  return time.parts.back();
+  if (parts_.size() < kMostParts) parts_.push_back({phase, scope, 0, 0, 0});
+  place_ = parts_.size() - 1;
 }
 
-void CpuTimeTable::pass(UnreadTime& time, uint32_t phase, Scope scope, uint64_t now, uint64_t ran_ticks) {
-  if (now == time.since) return;
-  UnreadTime::Part& part = part_of(time, phase, scope);
-  part.ticks += now - time.since;
-  part.ran_ticks += ran_ticks;
-  time.since = now;
+void UnreadTime::clear() {
+  parts_.assign(1, {parts_[place_].phase, parts_[place_].scope, 0, 0, 0});
+  place_ = 0;
 }
 
-void CpuTimeTable::read(UnreadTime& time, uint32_t phase, Scope scope, uint64_t cpu_ns) {
+void CpuTimeTable::read(UnreadTime& time, uint64_t cpu_ns) {
   using Wide = unsigned __int128;
-  if (time.parts.empty()) part_of(time, phase, scope);
-  uint64_t all = 0, passed = 0, given = 0;
-  for (const UnreadTime::Part& part : time.parts) all += part.ran_ticks;
-  for (const UnreadTime::Part& part : time.parts) {
+  uint64_t all = 0, left = cpu_ns;
+  for (const UnreadTime::Part& part : time.parts()) all += part.ran_ticks;
+  for (const UnreadTime::Part& part : time.parts()) {
+    uint64_t own = all ? static_cast<uint64_t>(Wide{cpu_ns} * part.ran_ticks / all) : 0;
+    left -= own;
+    if (part.begins + part.ticks == 0) continue;
     Sums& sums = sums_[{part.phase, part.scope}];
-    passed += part.ran_ticks;
-    uint64_t until = all ? static_cast<uint64_t>(Wide{cpu_ns} * passed / all) : cpu_ns;
     sums.begins += part.begins;
     sums.ticks += part.ticks;
-    sums.cpu_ns += until - given;
-    given = until;
+    sums.cpu_ns += own;
   }
-  time.parts.clear();
+  if (left > 0) sums_[{time.present().phase, time.present().scope}].cpu_ns += left;
+  time.clear();
 }
 
 std::vector<SweptCpuTime> CpuTimeTable::rows(const SweepTables& tables) const {
