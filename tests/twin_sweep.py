@@ -229,7 +229,9 @@ class Twin:
         self.torn = 0
         self.thread_starts = {thread.stream: max(thread.start, script.start) for thread in script.threads}
         # Since CPU time was read: begins, ticks and those in which the thread ran, by phase, stage and operation.
-        self.unread: dict[int, dict[tuple[str, ...], list[int]]] = {stream: {} for stream in self.thread_starts}
+        self.unread: dict[int, dict[tuple[str, str, str, bool], list[int]]] = {
+            stream: {} for stream in self.thread_starts
+        }
         self.cpu_times: dict[tuple[str, ...], list[int]] = {}
         self.recorded = {thread.stream for thread in script.threads}
         self.began: dict[tuple[int, int], int] = {}  # when the boundary at a thread's depth did
@@ -421,9 +423,11 @@ class Twin:
         ]
         return sorted(found, key=lambda each: is_communication(each[1]))
 
-    def own_scope(self, stream: int) -> tuple[str, str, str]:
+    def own_scope(self, stream: int) -> tuple[str, str, str, bool]:
+        """And whether that is an operation, which may have the name of none."""
         operations = operations_of(self.stacks.get(stream, []))
-        return self.phase(), stage_of(operations), operations[-1] if operations else NO_OPERATION
+        leaf = operations[-1] if operations else NO_OPERATION
+        return self.phase(), stage_of(operations), leaf, bool(operations)
 
     def read_cpu_time(self, stream: int, ns: int) -> None:
         """Each part since the last reading has of the time on a CPU what it has of the time in which the thread ran."""
@@ -434,8 +438,8 @@ class Twin:
             parts.setdefault(here, [0, 0, 0])
             given[here] = given.get(here, 0) + left
         for key, (begins, ticks, _) in parts.items():
-            row = self.cpu_times.setdefault(key, [0, 0, 0])
-            self.cpu_times[key] = [a + b for a, b in zip(row, (begins, ticks, given[key]), strict=True)]
+            row = self.cpu_times.setdefault(key[:-1], [0, 0, 0])
+            self.cpu_times[key[:-1]] = [a + b for a, b in zip(row, (begins, ticks, given[key]), strict=True)]
         self.unread[stream] = {}
 
     def account_for_cpu_times(self, start: int, end: int) -> None:
