@@ -62,7 +62,7 @@ struct MemorySample {
   uint64_t peak_bytes;  // the most that were in use so far
 };
 
-// An operation of the thread begins or ends, and so long it was on a CPU since the last record of this kind.
+// So long the thread was on a CPU since the last record of this kind.
 struct CpuTime {
   uint64_t ns;
 };

@@ -164,7 +164,8 @@ class RLSCOPE_API StreamWriter {
 
  private:
   friend class Session;
-  // The longest records that follow each other without a look at the room: of a gap that was blocked, and what ends it.
+  // The longest records that follow each other without a look at the room: of a gap that was blocked, of time on a CPU, and
+  // what ends the gap.
   static constexpr uint32_t kRoom = 120;
 
   // Joins the recording if there is one, else it is armed. Closed where that failed; without memory for frames errno

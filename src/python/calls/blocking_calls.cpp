@@ -21,7 +21,7 @@ struct BlockingCall {
   void* replacement;
   void* original;
   CodedId id;
-  CodedId file_id;
+  CodedId file_id = {};  // of a call on a file
 };
 extern BlockingCall calls[];
 constexpr int kFirstChannelCall = 10;  // a place in `calls`
@@ -251,39 +251,39 @@ void* pointer_to(Function function) {
 constexpr int kKeywords = METH_VARARGS | METH_KEYWORDS;
 constexpr int kFastKeywords = METH_FASTCALL | METH_KEYWORDS;
 BlockingCall calls[] = {
-    {"_thread.lock.acquire", kKeywords, pointer_to(acquire_with_keywords<0>), nullptr, {}, {}},
-    {"_thread.lock.acquire_lock", kKeywords, pointer_to(acquire_with_keywords<1>), nullptr, {}, {}},
-    {"_thread.lock.__enter__", kKeywords, pointer_to(acquire_with_keywords<2>), nullptr, {}, {}},
-    {"_thread.RLock.acquire", kKeywords, pointer_to(acquire_with_keywords<3>), nullptr, {}, {}},
-    {"_thread.RLock.__enter__", kKeywords, pointer_to(acquire_with_keywords<4>), nullptr, {}, {}},
-    {"_multiprocessing.SemLock.acquire", kFastKeywords, pointer_to(acquire_semaphore<5>), nullptr, {}, {}},
-    {"_multiprocessing.SemLock.__enter__", METH_NOARGS, pointer_to(enter_semaphore<6>), nullptr, {}, {}},
-    {"_queue.SimpleQueue.get", METH_METHOD | kFastKeywords, pointer_to(get_from_queue<7>), nullptr, {}, {}},
-    {"posix._exit", kFastKeywords, pointer_to(exit_process<8>), nullptr, {}, {}},
-    {"_socket.socketpair", METH_VARARGS, pointer_to(make_socketpair<9>), nullptr, {}, {}},
-    {"posix.read", METH_FASTCALL, pointer_to(use_descriptor<10, Use::kRead>), nullptr, {}, {}},
-    {"posix.write", METH_FASTCALL, pointer_to(use_descriptor<11, Use::kWrite>), nullptr, {}, {}},
-    {"_socket.socket.recv", METH_VARARGS, pointer_to(use_socket<12, PyObject*>), nullptr, {}, {}},
-    {"_socket.socket.recvfrom", METH_VARARGS, pointer_to(use_socket<13, PyObject*>), nullptr, {}, {}},
-    {"_socket.socket.recvmsg", METH_VARARGS, pointer_to(use_socket<14, PyObject*>), nullptr, {}, {}},
-    {"_socket.socket.recvmsg_into", METH_VARARGS, pointer_to(use_socket<15, PyObject*>), nullptr, {}, {}},
-    {"_socket.socket.send", METH_VARARGS, pointer_to(use_socket<16, PyObject*>), nullptr, {}, {}},
-    {"_socket.socket.sendall", METH_VARARGS, pointer_to(use_socket<17, PyObject*>), nullptr, {}, {}},
-    {"_socket.socket.sendto", METH_VARARGS, pointer_to(use_socket<18, PyObject*>), nullptr, {}, {}},
-    {"_socket.socket.sendmsg", METH_VARARGS, pointer_to(use_socket<19, PyObject*>), nullptr, {}, {}},
-    {"_socket.socket.recv_into", kKeywords, pointer_to(use_socket<20, PyObject*, PyObject*>), nullptr, {}, {}},
-    {"_socket.socket.recvfrom_into", kKeywords, pointer_to(use_socket<21, PyObject*, PyObject*>), nullptr, {}, {}},
-    {"_io.FileIO.readall", METH_NOARGS, pointer_to(use_file<22, Use::kRead, PyObject*>), nullptr, {}, {}},
-    {"_io.FileIO.read", METH_FASTCALL, pointer_to(use_file<23, Use::kRead, PyObject* const*, Py_ssize_t>), nullptr, {}, {}},
-    {"_io.FileIO.read", METH_METHOD | kFastKeywords, pointer_to(use_file_since_312<24, Use::kRead>), nullptr, {}, {}},
-    {"_io.FileIO.readinto", METH_O, pointer_to(use_file<25, Use::kRead, PyObject*>), nullptr, {}, {}},
-    {"_io.FileIO.readinto", METH_METHOD | kFastKeywords, pointer_to(use_file_since_312<26, Use::kRead>), nullptr, {}, {}},
-    {"_io.FileIO.write", METH_O, pointer_to(use_file<27, Use::kWrite, PyObject*>), nullptr, {}, {}},
-    {"_io.FileIO.write", METH_METHOD | kFastKeywords, pointer_to(use_file_since_312<28, Use::kWrite>), nullptr, {}, {}},
-    {"posix.waitpid", METH_FASTCALL, pointer_to(wait_for_child<29, PyObject*, PyObject* const*, Py_ssize_t>), nullptr, {}, {}},
-    {"posix.wait", METH_NOARGS, pointer_to(wait_for_child<30, PyObject*, PyObject*>), nullptr, {}, {}},
-    {"posix.wait3", kFastKeywords, pointer_to(wait_for_child<31, PyObject*, PyObject* const*, Py_ssize_t, PyObject*>), nullptr, {}, {}},
-    {"posix.wait4", kFastKeywords, pointer_to(wait_for_child<32, PyObject*, PyObject* const*, Py_ssize_t, PyObject*>), nullptr, {}, {}},
+    {"_thread.lock.acquire", kKeywords, pointer_to(acquire_with_keywords<0>), nullptr, {}},
+    {"_thread.lock.acquire_lock", kKeywords, pointer_to(acquire_with_keywords<1>), nullptr, {}},
+    {"_thread.lock.__enter__", kKeywords, pointer_to(acquire_with_keywords<2>), nullptr, {}},
+    {"_thread.RLock.acquire", kKeywords, pointer_to(acquire_with_keywords<3>), nullptr, {}},
+    {"_thread.RLock.__enter__", kKeywords, pointer_to(acquire_with_keywords<4>), nullptr, {}},
+    {"_multiprocessing.SemLock.acquire", kFastKeywords, pointer_to(acquire_semaphore<5>), nullptr, {}},
+    {"_multiprocessing.SemLock.__enter__", METH_NOARGS, pointer_to(enter_semaphore<6>), nullptr, {}},
+    {"_queue.SimpleQueue.get", METH_METHOD | kFastKeywords, pointer_to(get_from_queue<7>), nullptr, {}},
+    {"posix._exit", kFastKeywords, pointer_to(exit_process<8>), nullptr, {}},
+    {"_socket.socketpair", METH_VARARGS, pointer_to(make_socketpair<9>), nullptr, {}},
+    {"posix.read", METH_FASTCALL, pointer_to(use_descriptor<10, Use::kRead>), nullptr, {}},
+    {"posix.write", METH_FASTCALL, pointer_to(use_descriptor<11, Use::kWrite>), nullptr, {}},
+    {"_socket.socket.recv", METH_VARARGS, pointer_to(use_socket<12, PyObject*>), nullptr, {}},
+    {"_socket.socket.recvfrom", METH_VARARGS, pointer_to(use_socket<13, PyObject*>), nullptr, {}},
+    {"_socket.socket.recvmsg", METH_VARARGS, pointer_to(use_socket<14, PyObject*>), nullptr, {}},
+    {"_socket.socket.recvmsg_into", METH_VARARGS, pointer_to(use_socket<15, PyObject*>), nullptr, {}},
+    {"_socket.socket.send", METH_VARARGS, pointer_to(use_socket<16, PyObject*>), nullptr, {}},
+    {"_socket.socket.sendall", METH_VARARGS, pointer_to(use_socket<17, PyObject*>), nullptr, {}},
+    {"_socket.socket.sendto", METH_VARARGS, pointer_to(use_socket<18, PyObject*>), nullptr, {}},
+    {"_socket.socket.sendmsg", METH_VARARGS, pointer_to(use_socket<19, PyObject*>), nullptr, {}},
+    {"_socket.socket.recv_into", kKeywords, pointer_to(use_socket<20, PyObject*, PyObject*>), nullptr, {}},
+    {"_socket.socket.recvfrom_into", kKeywords, pointer_to(use_socket<21, PyObject*, PyObject*>), nullptr, {}},
+    {"_io.FileIO.readall", METH_NOARGS, pointer_to(use_file<22, Use::kRead, PyObject*>), nullptr, {}},
+    {"_io.FileIO.read", METH_FASTCALL, pointer_to(use_file<23, Use::kRead, PyObject* const*, Py_ssize_t>), nullptr, {}},
+    {"_io.FileIO.read", METH_METHOD | kFastKeywords, pointer_to(use_file_since_312<24, Use::kRead>), nullptr, {}},
+    {"_io.FileIO.readinto", METH_O, pointer_to(use_file<25, Use::kRead, PyObject*>), nullptr, {}},
+    {"_io.FileIO.readinto", METH_METHOD | kFastKeywords, pointer_to(use_file_since_312<26, Use::kRead>), nullptr, {}},
+    {"_io.FileIO.write", METH_O, pointer_to(use_file<27, Use::kWrite, PyObject*>), nullptr, {}},
+    {"_io.FileIO.write", METH_METHOD | kFastKeywords, pointer_to(use_file_since_312<28, Use::kWrite>), nullptr, {}},
+    {"posix.waitpid", METH_FASTCALL, pointer_to(wait_for_child<29, PyObject*, PyObject* const*, Py_ssize_t>), nullptr, {}},
+    {"posix.wait", METH_NOARGS, pointer_to(wait_for_child<30, PyObject*, PyObject*>), nullptr, {}},
+    {"posix.wait3", kFastKeywords, pointer_to(wait_for_child<31, PyObject*, PyObject* const*, Py_ssize_t, PyObject*>), nullptr, {}},
+    {"posix.wait4", kFastKeywords, pointer_to(wait_for_child<32, PyObject*, PyObject* const*, Py_ssize_t, PyObject*>), nullptr, {}},
 };
 
 }  // namespace
