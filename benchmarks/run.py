@@ -51,6 +51,7 @@ BENCHMARKS = (
     Benchmark("trace_size_go", 1, "bytes per event of self-play of Go", (WORKERS, "self-play of Go"), "pytorch"),
     Benchmark("trace_size_rllib", 1.5, "bytes per event of RLlib's PPO", (WORKERS, "RLlib's PPO"), "pytorch"),
     Benchmark("slowdown_ppo", 5, "how much longer PPO takes while it is recorded", ("recording.slowdown", "ppo")),
+    Benchmark("slowdown_cartpole", 5, "the same of PPO on CartPole", ("recording.slowdown", "ppo_cartpole")),
     Benchmark("slowdown_td3", 5, "how much longer TD3 takes while it is recorded", ("recording.slowdown", "td3")),
     Benchmark("lines", 6, "what looking at Python's lines adds to PPO", ("recording.lines",)),
     Benchmark("analysis", 1, "speed and memory of the analysis, up to 1e8 events", ("analyzing.speed",)),

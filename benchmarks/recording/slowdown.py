@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from benchmarks import OUTPUT
 from benchmarks.recording import peers
-from benchmarks.recording.workloads import BLOCK_BURSTS, blocks_of, train_in_bursts
+from benchmarks.recording.workloads import BLOCK_BURSTS, ENVIRONMENTS, blocks_of, train_in_bursts
 from benchmarks.result import Target, Value, print_results, results
 from benchmarks.timing import Recording, median
 from rlscope.calibration.twins import Clock, Twin, run_twins
 from rlscope.record.config import RecordConfig
 
-TARGETS = {"ppo": Target(1.01), "td3": Target(1.005)}
+TARGETS = {"ppo": Target(1.01), "td3": Target(1.005), "ppo_cartpole": Target(1.04)}
 IDLE_TARGET = Target(1.001)
 TWINS = {"plain": Twin(), "recorded": Twin(RecordConfig()), "idle": Twin(RecordConfig(idle=True))}
 TWINS_S = 150
@@ -103,9 +103,10 @@ def main() -> None:
     ratios, idle_ratios = (lengths_ns[name] / lengths_ns["plain"] for name in ("recorded", "idle"))
     train = blocks_of(algorithm)
     others = {peer: slowdown_of_blocks(train, recording).cpu for peer, recording in PEERS.items()}
-    metric, note = f"slowdown of {algorithm.upper()}, CPU time", f"{len(ratios)} pairs of blocks"
+    training = f"{algorithm.partition('_')[0].upper()} on {ENVIRONMENTS[algorithm]}"
+    metric, note = f"slowdown of {training}, CPU time", f"{len(ratios)} pairs of blocks"
     print_results(results(metric, "x", median(ratios.tolist()), others, TARGETS[algorithm], note))
-    metric = f"slowdown of {algorithm.upper()} that waits for windows, CPU time"
+    metric = f"slowdown of {training} that waits for windows, CPU time"
     print_results(results(metric, "x", median(idle_ratios.tolist()), target=IDLE_TARGET, note=note))
 
 
