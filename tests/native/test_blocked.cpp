@@ -165,6 +165,26 @@ TEST_F(BlockedTimes, ARecordedThreadThatComputesMeanwhileIsNoHelp) {
   EXPECT_LT(gap.helped_ms, 0.2 * gap.blocked_ms);
 }
 
+// A pool's thread that calls Python back is recorded, and computes for the one that called the pool nevertheless.
+TEST_F(BlockedTimes, ARecordedThreadOfNativeCodeHelps) {
+  CodedId callback = call_of(Category::kPython, "called back");
+  std::atomic<int> state{0};
+  std::thread pool([&] {
+    Session::writer()->serves_native_code();
+    Session::writer()->begin(callback);
+    Session::writer()->end();
+    while (state == 0) sleep_ms(1);
+    compute_ms(kGap_ms);
+    state = 2;
+  });
+  call(call_of(Category::kBackend, "computes in a pool"), [&] {
+    state = 1;
+    pool.join();
+  });
+  Blocked gap = longest(stop_and_read());
+  EXPECT_GT(gap.helped_ms, 0.8 * kGap_ms);
+}
+
 TEST_F(BlockedTimes, AThreadThatHasEndedIsNoHelp) {
   CodedId id = call_of(Category::kBackend, "sleeps");
   call(id, [] {});

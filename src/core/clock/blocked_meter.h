@@ -31,7 +31,7 @@ class BlockedMeter {
 
   // From here on the thread is recorded.
   void start();
-  // The thread, or the recording of it, is over.
+  // The thread, or the recording of it, is over, or it works for others: from here on its CPU time is help.
   void stop();
 
   // How long the thread was off the CPU in the gap from `gap_start` until now. Of a known wait only the time in line is

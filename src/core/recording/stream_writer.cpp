@@ -125,6 +125,7 @@ bool StreamWriter::next_chunk() {
   }
   if (sequence_ == 0) {
     meter_.start();
+    if (serves_native_code_) meter_.stop();
     written_cpu_ns_ = meter_.cpu_ns();
     last_ticks_ = started = now_ticks();
     is_measuring_ = measures_waits.load(std::memory_order_relaxed);
@@ -315,6 +316,11 @@ void StreamWriter::seal_chunk(bool gives_rest_back) {
     file_->close_chunk(chunk_, static_cast<uint32_t>(cursor_ - chunk_.payload()), gives_rest_back);
   }
   meter_.stop();
+}
+
+void StreamWriter::serves_native_code() {
+  if (!serves_native_code_) meter_.stop();
+  serves_native_code_ = true;
 }
 
 void StreamWriter::close(bool gives_rest_back) {

@@ -134,6 +134,8 @@ class RLSCOPE_API StreamWriter {
   Frame& frame(uint32_t index) { return frames_[index]; }
   bool is_guessing() const { return depth_ > 0 && frames_[depth_ - 1].is_guess; }
   void count_simulation() { simulations_++; }
+  // This thread belongs to native code, which calls Python back on it: what it computes helps whoever has called that code.
+  void serves_native_code();
   uint64_t simulations() const { return simulations_; }
   bool is_armed() const { return state_ == WriterState::kArmed; }
   bool is_closed() const { return state_ == WriterState::kClosed; }
@@ -265,6 +267,7 @@ class RLSCOPE_API StreamWriter {
   bool is_measuring_ = false;  // asks whether the thread was blocked
   uint64_t thread_id_;
   BlockedMeter meter_;
+  bool serves_native_code_ = false;
   uint64_t written_cpu_ns_ = 0;  // what the thread's CPU time was when it was written last
   uint64_t simulations_ = 0;  // how often this thread has begun to simulate
   MappedChunk chunk_;

@@ -148,6 +148,7 @@ __attribute__((hot)) inline PyObject* enter_in(PyObject* self, PythonFrame* fram
       if (scope->stage == Stage::kSimulation) writer->count_simulation();
     }
     uint32_t depth = writer->depth();
+    if (depth == 0 && scope->flavour == Flavour::kCallback) writer->serves_native_code();
     if (scope->is_joining() && is_joined(writer, scope)) {
       writer->frame(depth - 1).joins++;
     } else if (__builtin_expect(scope->kind() == NameKind::kOperation && frame && runs_in_steps(code_of(frame)), 0) &&
