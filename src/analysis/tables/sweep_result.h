@@ -27,7 +27,7 @@ constexpr const char* kResourceLabels[] = {"cpu", "cpu+gpu", "gpu", "cpu+communi
 inline const char* resource_label(Resource resource) { return kResourceLabels[static_cast<size_t>(resource)]; }
 
 // Where time in no operation lies. The training loop goes from the first `training_loop` to its last end; without one,
-// from the first begin of an operation to the last end of one; a report of progress counts as either.
+// from the first begin of an operation that is no reset to the last end of one; a report of progress counts as either.
 enum class LoopPart : uint8_t { kBefore, kIn, kAfter };
 constexpr const char* kLoopPartLabels[] = {"before", "in", "after"};
 inline const char* part_label(LoopPart part) { return kLoopPartLabels[static_cast<size_t>(part)]; }
