@@ -533,7 +533,7 @@ class Twin:
             if first is None or was_reset:
                 first = place
             was_reset = name == OF_RESET and not begins
-            if not begins and not was_reset or name == TRAINING_LOOP:
+            if (not begins and not was_reset) or name == TRAINING_LOOP:
                 break
         return first or 0
 
