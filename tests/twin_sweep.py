@@ -872,7 +872,7 @@ def sweep_twin(script: ProcessScript, since: int | None = None) -> dict[str, Any
         "loop": twin.loop(),
         "beside_ticks": twin.beside,
         "threads_in_operations": len(twin.have_operated),
-        "progress": progress_summary(twin.progress),
+        "trainings": trainings_summary(twin.progress),
     } | devices
 
 
@@ -949,10 +949,17 @@ def worked_between(twin: Twin, start: int, end: int) -> int:
     )
 
 
-def progress_summary(records: list[tuple[int, Progress, int]]) -> dict[str, int | None] | None:
-    if not records:
-        return None
-    baselines = [record.timesteps for _, record, _ in records if record.is_baseline]
+def trainings_summary(records: list[tuple[int, Progress, int]]) -> list[dict[str, int | None]]:
+    """A baseline begins a training, and so does a report of fewer timesteps than the one before."""
+    begins = [
+        place
+        for place, (_, record, _) in enumerate(records)
+        if place == 0 or record.is_baseline or record.timesteps < records[place - 1][1].timesteps
+    ]
+    return [training_summary(records[begin:end]) for begin, end in pairwise([*begins, len(records)])]
+
+
+def training_summary(records: list[tuple[int, Progress, int]]) -> dict[str, int | None]:
     totals = [record.total_timesteps for _, record, _ in records if record.total_timesteps]
     return {
         "iterations": sum(not record.is_baseline for _, record, _ in records),
@@ -961,7 +968,7 @@ def progress_summary(records: list[tuple[int, Progress, int]]) -> dict[str, int 
         "last_ticks": records[-1][0],
         "last_timesteps": records[-1][1].timesteps,
         "total_timesteps": totals[-1] if totals else 0,
-        "baseline_timesteps": baselines[0] if baselines else None,
+        "baseline_timesteps": records[0][1].timesteps if records[0][1].is_baseline else None,
         "evaluation_ticks": records[-1][2] - records[0][2],
     }
 
@@ -1003,7 +1010,7 @@ def as_dicts(found: Swept) -> dict[str, Any]:
     corrected = corrected_parts(found) if correction else {}
     tables["corrected"] = {row: tuple(part / 256 for part in parts) for row, parts in corrected.items()}
     tables["uncorrectable"] = tuple(part / 256 for part in correction.uncorrectable) if correction else (0, 0, 0)
-    tables["progress"] = found.progress._asdict() if found.progress is not None else None
+    tables["trainings"] = [row._asdict() for row in found.trainings]
     counts = ("events", "crossings", "cupti_work", "gaps", "loop", "beside_ticks", "threads_in_operations")
     alone = ("start_ticks", "end_ticks", "phases", "torn_stacks", *counts)
     return {name: getattr(found, name) for name in alone} | tables

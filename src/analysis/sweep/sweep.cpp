@@ -445,7 +445,7 @@ void Sweep::note_progress(const Progress& record) {
   reports_.add(record, now, phases_.evaluated(now));
   if (std::optional<Detail>& detail = time_.detail()) {
     detail->settle(now);
-    detail->report_progress(now);
+    detail->report_progress(now, record.is_baseline);
   }
   set_cell();
 }

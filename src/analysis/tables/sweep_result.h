@@ -87,7 +87,7 @@ struct SweepResult {
   // Ticks on the host by name: waiting for the device, CUPTI's and the driver's own work, what was not recorded.
   std::map<std::string, uint64_t> cupti_work, gaps;
   std::vector<SweptStream> streams;
-  std::optional<SweptProgress> progress;
+  std::vector<SweptTraining> trainings;
   std::optional<SweptCorrection> correction;  // only with costs
   std::optional<DetailResult> detail;  // only with borders
 };
