@@ -69,6 +69,8 @@ class Recorder:
         self._imports.install()
         progress.listener = self.on_progress
         progress.sample_listener = _native.record_sample
+        if self.config.auto:
+            self._replacements.replace(sys.modules["_frozen_importlib"], "_find_and_load", _as_operation)
         self._imports.after_import("multiprocessing.process", self._follow_multiprocessing)
         self._follow_unrecordable_children()
         if self.config.operations:
@@ -293,6 +295,12 @@ class Recorder:
             return bootstrap(process, *args, **kwargs)
 
         return naming
+
+
+def _as_operation(find_and_load: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap what imports a module that is not imported yet. It leaves no frame: the import system cuts its own."""
+    scope = _native.operation("import")
+    return _native.follow_imports(_native.Hooked(find_and_load, (scope,)), scope)
 
 
 def _look_at_stacks(is_wanted: bool, directory: str) -> None:
