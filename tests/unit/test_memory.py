@@ -119,6 +119,15 @@ def test_memory_grows_only_after_the_loop_has_begun(tmp_path: Path) -> None:
     assert (host.bytes_per_s, host.grows) == (None, False)  # the loop has too few samples
 
 
+def test_memory_of_a_process_without_a_loop_is_not_said_to_grow(tmp_path: Path) -> None:
+    """It imports, and then fails perhaps."""
+    lines = ["process start=0 stop=9000000000", "thread 0"]
+    lines += [f"{place * 100_000_000} memory host 0 used {MIB * place} peak {MIB * place}" for place in range(90)]
+    write_scripts([parse_script("\n".join(lines))], tmp_path)
+    (host,) = analyze(open_trace(tmp_path)).memory_growth
+    assert (host.last_bytes, host.bytes_per_s, host.grows) == (89 * MIB, None, False)
+
+
 def test_memory_in_a_terminal(tmp_path: Path) -> None:
     shown = call_here("analyze", leaking(tmp_path)).stdout
     table = [line.split() for line in shown.split("Memory: the most, by stage\n")[1].splitlines()[:3]]
