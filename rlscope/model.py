@@ -14,6 +14,8 @@ NO_PHASE = "(none)"
 EVALUATION = "evaluation"
 #: The operation in which a framework traces and compiles a function.
 COMPILE = "compile"
+#: The operation in which a module is imported inside of another operation.
+IMPORT = "import"
 #: Other operations whose names say what their time is for; the last two write an answer, token by token.
 REWARD, TOOL_CALL, WAIT_FOR_BATCH, DECODING = "reward", "tool_call", "wait_for_batch", ("generate", "decode")
 

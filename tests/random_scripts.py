@@ -27,7 +27,7 @@ from rlscope.analysis.correction.costs import Bounds, Cost
 from rlscope.model import STAGES, Category, DeviceWork
 from rlscope.trace import format as fmt
 
-OPERATIONS = ("training_loop", *STAGES, "step", "(none)")
+OPERATIONS = ("training_loop", *STAGES, "step", "reset", "(none)")
 CHOICES = (
     *("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "progress", "absent", "task", "sample",
     "collective", "memory", "ran", "ran",

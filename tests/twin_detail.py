@@ -59,7 +59,7 @@ class DetailTwin(Twin):
                 if number < len(self.borders):
                     self.bins[number, series] += part
                 if self.progress:
-                    self.of_iterations[len(self.progress) - 1, function] += part
+                    self.of_iterations[len(self.iterations), function] += part
 
     def account(self, start: int, end: int) -> None:
         super().account(start, end)
@@ -67,7 +67,11 @@ class DetailTwin(Twin):
 
     def apply(self, stream: int, statement: Record, now: int) -> None:
         if isinstance(statement, Progress) and self.progress:
-            self.iterations.append((self.progress[-1][0], now))
+            if statement.is_baseline:  # what came before it was of no training
+                for key in [key for key in self.of_iterations if key[0] == len(self.iterations)]:
+                    del self.of_iterations[key]
+            else:
+                self.iterations.append((self.progress[-1][0], now))
         if isinstance(statement, End):
             self.end_operation(self.stacks[stream], now)
         before = list(self.open_phases)

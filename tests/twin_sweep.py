@@ -50,6 +50,8 @@ BLOCKED = (Category.WAIT, Category.CUDA_WAIT, Category.NO_CORE)
 WITHOUT_DEVICE_IDLE = (Category.WAIT, Category.NO_CORE)
 CUDA = (Category.CUDA, Category.CUDA_WAIT)
 BLOCKED_IN_NO_BOUNDARY = "(blocked)"
+#: The mark of simulation with a reset in it.
+OF_RESET = "simulation with a reset"
 #: In which stacks of native calls are looked at once.
 STACK_PERIOD = PERIODS_OF_CALLS * STACK_PERIOD_NS
 
@@ -207,7 +209,8 @@ class Twin:
         self.outside: list[tuple[int, int, int, str, str]] = []  # start, end, ticks, category, resource
         self.waited_outside: list[tuple[int, int, int, tuple[str, str]]] = []
         self.idle: list[tuple[int, int, int, int, Doing]] = []
-        self.marks: list[tuple[int, str]] = []  # the outermost operation that begins or ends, "" for a report
+        self.marks: list[tuple[int, str, bool]] = []  # the outermost operation, whether it begins; "" for a report
+        self.resets: set[int] = set()  # threads whose outermost operation is simulation, with a reset in it
         self.beside = 0
         self.have_operated: set[int] = set()
         self.transitions: Counter[tuple[str, ...]] = Counter()
@@ -280,7 +283,7 @@ class Twin:
         self.account(now, self.end)
         for stack in self.stacks.values():
             for name in operations_of(stack)[:1]:
-                self.mark(self.end, name)
+                self.mark(self.end, name, begins=False)
         for frame in self.open_phases:
             self.phases[frame.name] = (self.phases[frame.name][0], self.end)
         for at in sorted(self.open_syncs.keys() | self.seen_calls.keys(), key=lambda at: -at[1]):
@@ -305,7 +308,7 @@ class Twin:
         self.phases = {frame.name: (now, now) for frame in self.open_phases}
         self.have_operated = {stream for stream, stack in self.stacks.items() if operations_of(stack)}
         for stream in self.have_operated:
-            self.mark(now, operations_of(self.stacks[stream])[0])
+            self.mark(now, operations_of(self.stacks[stream])[0], begins=True)
 
     @staticmethod
     def _records(script: ProcessScript) -> list[tuple[int, int, int, Record]]:
@@ -396,9 +399,9 @@ class Twin:
     def evaluates(self) -> bool:
         return self.phase() == EVALUATION
 
-    def mark(self, now: int, name: str) -> None:
+    def mark(self, now: int, name: str, begins: bool = False) -> None:
         if not self.evaluates() or name in ("", TRAINING_LOOP):
-            self.marks.append((now, name))
+            self.marks.append((now, name, begins))
 
     def doing(self, stream: int, category: Category) -> Doing:
         wait = self.wait_name(stream) if category is Category.WAIT else ""
@@ -515,11 +518,24 @@ class Twin:
 
     def loop(self) -> tuple[int, int] | None:
         """From the first to the last mark; where an operation is called training_loop, from its first begin on."""
-        place = next((place for place, (_, name) in enumerate(self.marks) if name == TRAINING_LOOP), None)
+        place = next((place for place, (_, name, _) in enumerate(self.marks) if name == TRAINING_LOOP), None)
         marks = self.marks
         if place is not None:
-            marks = [(ticks, name) for ticks, name in marks[place:] if name in (TRAINING_LOOP, "")]
-        return (marks[0][0], marks[-1][0]) if marks else None
+            marks = [mark for mark in marks[place:] if mark[1] in (TRAINING_LOOP, "")]
+        return (marks[self.first_of(marks)][0], marks[-1][0]) if marks else None
+
+    @staticmethod
+    def first_of(marks: list[tuple[int, str, bool]]) -> int:
+        """The place of the first mark, but that of resets before anything else is that of the last one of them."""
+        first: int | None = None
+        was_reset = False
+        for place, (_, name, begins) in enumerate(marks):
+            if first is None or was_reset:
+                first = place
+            was_reset = name == OF_RESET and not begins
+            if (not begins and not was_reset) or name == TRAINING_LOOP:
+                break
+        return first or 0
 
     def outside_rows(self) -> dict[tuple[str, ...], int]:
         rows: Counter[tuple[str, ...]] = Counter()
@@ -637,7 +653,8 @@ class Twin:
                 frame = stack.pop()
                 self.end_call(stream, len(stack), now)
                 if frame.kind is NameKind.OPERATION and not operations_of(stack):
-                    self.mark(now, frame.name)
+                    self.mark(now, OF_RESET if stream in self.resets else frame.name)
+                    self.resets.discard(stream)
                 self.open_phases = [other for other in self.open_phases if other is not frame]
                 if frame.kind is NameKind.PHASE:
                     self.phases[frame.name] = (self.phases[frame.name][0], now)
@@ -651,7 +668,9 @@ class Twin:
                 if not boundaries_of(stack):
                     self.runs_python.add(stream)
                 if statement.kind is NameKind.OPERATION and not operations_of(stack):
-                    self.mark(now, statement.name)
+                    self.mark(now, statement.name, begins=True)
+                if statement.kind is NameKind.OPERATION and statement.name == "reset":
+                    self.resets |= {stream} if operations_of(stack)[:1] == ["simulation"] else set()
                 frame = replace(statement)  # an object of its own, so that `is` tells equal frames apart
                 stack.append(frame)
                 if frame.kind is NameKind.OPERATION:
@@ -853,7 +872,7 @@ def sweep_twin(script: ProcessScript, since: int | None = None) -> dict[str, Any
         "loop": twin.loop(),
         "beside_ticks": twin.beside,
         "threads_in_operations": len(twin.have_operated),
-        "progress": progress_summary(twin.progress),
+        "trainings": trainings_summary(twin.progress),
     } | devices
 
 
@@ -930,10 +949,17 @@ def worked_between(twin: Twin, start: int, end: int) -> int:
     )
 
 
-def progress_summary(records: list[tuple[int, Progress, int]]) -> dict[str, int | None] | None:
-    if not records:
-        return None
-    baselines = [record.timesteps for _, record, _ in records if record.is_baseline]
+def trainings_summary(records: list[tuple[int, Progress, int]]) -> list[dict[str, int | None]]:
+    """A baseline begins a training, and so does a report of fewer timesteps than the one before."""
+    begins = [
+        place
+        for place, (_, record, _) in enumerate(records)
+        if place == 0 or record.is_baseline or record.timesteps < records[place - 1][1].timesteps
+    ]
+    return [training_summary(records[begin:end]) for begin, end in pairwise([*begins, len(records)])]
+
+
+def training_summary(records: list[tuple[int, Progress, int]]) -> dict[str, int | None]:
     totals = [record.total_timesteps for _, record, _ in records if record.total_timesteps]
     return {
         "iterations": sum(not record.is_baseline for _, record, _ in records),
@@ -942,7 +968,7 @@ def progress_summary(records: list[tuple[int, Progress, int]]) -> dict[str, int 
         "last_ticks": records[-1][0],
         "last_timesteps": records[-1][1].timesteps,
         "total_timesteps": totals[-1] if totals else 0,
-        "baseline_timesteps": baselines[0] if baselines else None,
+        "baseline_timesteps": records[0][1].timesteps if records[0][1].is_baseline else None,
         "evaluation_ticks": records[-1][2] - records[0][2],
     }
 
@@ -984,7 +1010,7 @@ def as_dicts(found: Swept) -> dict[str, Any]:
     corrected = corrected_parts(found) if correction else {}
     tables["corrected"] = {row: tuple(part / 256 for part in parts) for row, parts in corrected.items()}
     tables["uncorrectable"] = tuple(part / 256 for part in correction.uncorrectable) if correction else (0, 0, 0)
-    tables["progress"] = found.progress._asdict() if found.progress is not None else None
+    tables["trainings"] = [row._asdict() for row in found.trainings]
     counts = ("events", "crossings", "cupti_work", "gaps", "loop", "beside_ticks", "threads_in_operations")
     alone = ("start_ticks", "end_ticks", "phases", "torn_stacks", *counts)
     return {name: getattr(found, name) for name in alone} | tables

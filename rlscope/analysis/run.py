@@ -20,6 +20,7 @@ from rlscope.analysis.rows import Rows
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep, own_correction
 from rlscope.analysis.table_rows import BreakdownRow, CounterRow, DependencyRow, ProcessRow, WaitRow
 from rlscope.analysis.tables.dependencies import dependency_rows
+from rlscope.analysis.tables.trainings import ticks_without_evaluation, timesteps_of
 from rlscope.model import NS_PER_S
 
 
@@ -181,24 +182,26 @@ def progress_of(swept: TraceSweep) -> RunProgress:
     best: ProcessSweep | None = None
     most = -1
     for process in swept.processes:
-        reported = process.found.progress
-        if reported is not None and reported.iterations > most:
-            best, most = process, reported.iterations
+        trainings = process.found.trainings
+        iterations = sum(training.iterations for training in trainings)
+        if trainings and iterations > most:
+            best, most = process, iterations
     if best is None:
         return RunProgress()
-    found = best.found.progress
-    assert found is not None
-    total = found.total_timesteps or None
+    trainings = best.found.trainings
+    earlier, last = timesteps_of(trainings[:-1]), trainings[-1]
+    # Those before the last one are over: what they were to make is what they have made.
+    total = last.total_timesteps or None
+    if total is not None and len(trainings) > 1:
+        total += earlier - (last.baseline_timesteps or 0)
+    between_reports = sum(each.last_timesteps - each.first_timesteps for each in trainings)
     extrapolated_s = None
-    made = found.last_timesteps - found.first_timesteps
-    if total is not None and made > 0:
-        clock = best.file.clock
-        elapsed_ns = clock.monotonic_ns(found.last_ticks) - clock.monotonic_ns(found.first_ticks)
-        elapsed_ns -= best.length_ns(found.evaluation_ticks)
-        extrapolated_s = elapsed_ns * total / made / NS_PER_S
+    if total is not None and between_reports > 0:
+        elapsed_ns = sum(best.length_ns(ticks_without_evaluation(each)) for each in trainings)
+        extrapolated_s = elapsed_ns * total / between_reports / NS_PER_S
     return RunProgress(
-        iterations=found.iterations,
-        timesteps=found.last_timesteps - (found.baseline_timesteps or 0),
+        iterations=most,
+        timesteps=earlier + timesteps_of([last]),
         total_timesteps=total,
         extrapolated_s=extrapolated_s,
     )

@@ -52,6 +52,7 @@ from rlscope.analysis.table_rows import (
     ProcessRow,
     TaskRow,
     ThreadRow,
+    TrainingRow,
     TransitionRow,
     WaitRow,
 )
@@ -69,6 +70,7 @@ from rlscope.analysis.tables.samples import (
     sample_tail_rows,
     token_rates,
 )
+from rlscope.analysis.tables.trainings import training_rows
 from rlscope.text.numbers import digits, duration
 
 if TYPE_CHECKING:
@@ -145,6 +147,16 @@ class RunTables:
         per="process",
         values="identity, machine, parent, role, exit status, start, end, wall time; corrected, with an interval; "
         "`uncorrectable_s`; `iterations` reported; `threads_in_operations`; `beside_s`",
+    )
+    trainings = _Table(
+        TrainingRow,
+        lambda run, found: training_rows(run.swept),
+        needs="trainings",
+        per="process, training, of several in the order in which they began",
+        values="iterations, timesteps made and in all; seconds between its first and its last report, without "
+        "evaluation",
+        title="Trainings",
+        largest="seconds",
     )
     breakdown = _Table(
         BreakdownRow,

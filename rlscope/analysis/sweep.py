@@ -171,9 +171,10 @@ def sweep_trace(
         raise TraceFormatError(f"no process of {trace.directory} can be analyzed: {'; '.join(why)}")
     machines, swept = place_machines(trace, swept)
     why += why_misplaced(machines)
-    names = _unique_names(swept, machines)
+    trainer = _launched(swept) if window is None else None
+    names = _unique_names(swept, machines, trainer)
     processes = tuple(
-        ProcessSweep(file, name, _role(file, found), found, ended_by.get(file.path, ""))
+        ProcessSweep(file, name, _role(file, found, trainer), found, ended_by.get(file.path, ""))
         for (file, found), name in zip(swept, names, strict=True)
     )
     return TraceSweep(trace, processes, tuple(machines), tuple(why), calibrated, uncorrected)
@@ -265,15 +266,38 @@ def _missing_gpu_work(file: ProcessFile, found: Swept) -> list[str]:
     return reasons
 
 
-def _role(file: ProcessFile, found: Swept) -> str:
+def _launched(swept: Sequence[tuple[ProcessFile, Swept]]) -> ProcessFile | None:
+    """Return the process that trains for a command that only starts it, as `accelerate launch` does; None without one.
+
+    It is the only one with a loop that was started as another program, and that nothing gave a name.
+    """
+    main = next((found for file, found in swept if file.is_main), None)
+    if main is None or main.loop is not None:
+        return None
+    trainers = [
+        file
+        for file, found in swept
+        if found.loop is not None
+        and not {"process_name", "role"} & found.properties.keys()
+        and found.properties.get("command") != main.properties.get("command")
+    ]
+    return trainers[0] if len(trainers) == 1 else None
+
+
+def _role(file: ProcessFile, found: Swept, trainer: ProcessFile | None) -> str:
     role = found.properties.get("role")
     if role in ROLES:
         return str(role)
-    return "main" if file.is_main else "worker"
+    if trainer is not None and file.is_main:
+        return "infrastructure"
+    return "main" if file.is_main or file is trainer else "worker"
 
 
-def _unique_names(swept: list[tuple[ProcessFile, Swept]], machines: list[Machine]) -> list[str]:
+def _unique_names(
+    swept: list[tuple[ProcessFile, Swept]], machines: list[Machine], trainer: ProcessFile | None
+) -> list[str]:
     """Return the names of processes: `rank 0` is that, and `rank 0 on HOST` in a trace of several machines."""
+    of_command = "main" if trainer is None else "launcher"
     hosts = {machine.boot_id: f" on {machine.name}" for machine in machines} if len(machines) > 1 else {}
     names = []
     for file, found in swept:
@@ -281,7 +305,7 @@ def _unique_names(swept: list[tuple[ProcessFile, Swept]], machines: list[Machine
         known = encodable(name) if isinstance(name, str) else ""
         if RANK.fullmatch(known):
             known += hosts.get(file.header.boot_id.hex(), "")
-        names.append(known or ("main" if file.is_main else "process"))
+        names.append(known or (of_command if file.is_main else "main" if file is trainer else "process"))
     uses = Counter(names)
     pids = [file.header.pid for file, _ in swept]
     names = [f"{name} ({pid})" if uses[name] > 1 else name for name, pid in zip(names, pids, strict=True)]

@@ -268,8 +268,11 @@ class SweptStream(NamedTuple):
     events: Count
 
 
-class SweptProgress(NamedTuple):
-    """The reports of progress: how many iterations there were, and what the first and the last report said."""
+class SweptTraining(NamedTuple):
+    """The reports of progress of a training: how many iterations there were, what the first and the last report said.
+
+    A baseline begins one, and so does a report of fewer timesteps than the one before.
+    """
 
     iterations: Count
     first_ticks: Ticks
@@ -370,7 +373,7 @@ class Swept:
             row is in a tail of samples, for which `device_idle` is asked. Empty without devices.
         cupti_work: Ticks of CUPTI's and the driver's own work on the host, by name.
         gaps: Ticks in which work of devices was not recorded, by reason.
-        progress: The reports of progress; None without any.
+        trainings: What was reported of progress, in order of time.
         correction: What correction changes; None without costs.
         detail: Time by function, in bins and by iteration; None without borders of bins.
         properties: What the process said of itself; the values may be anything that JSON has.
@@ -416,7 +419,7 @@ class Swept:
     idle: list[SweptProcessIdle]
     cupti_work: dict[str, int]
     gaps: dict[str, int]
-    progress: SweptProgress | None
+    trainings: list[SweptTraining]
     correction: SweptCorrection | None
     detail: SweptDetail | None
     properties: dict[str, object]

@@ -56,6 +56,27 @@ class ProcessRow(Row):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TrainingRow(Row):
+    """A training of a process. One begins where a library says so, or where fewer timesteps are reported than before.
+
+    Attributes:
+        process: The process.
+        training: Its number there, from 1.
+        iterations: How many it reported.
+        timesteps: Those made in it, as far as it was recorded.
+        total_timesteps: How far it is to go, counted as the program counts; None if unknown.
+        seconds: From its first report to its last, without evaluation.
+    """
+
+    process: str
+    training: int
+    iterations: int
+    timesteps: int
+    total_timesteps: int | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BreakdownRow(Row):
     """Time of one kind. Of a process the seconds sum to its `wall_s`, the corrected ones to its `corrected_wall_s`.
 

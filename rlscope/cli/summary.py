@@ -48,7 +48,7 @@ def summary_of(directory: Path, shown: Path, config: RecordConfig, user: int) ->
     gpu = f", {on_gpus:,} of them on GPUs" if on_gpus else ""
     where = f" in {len(swept.processes)} processes" if len(swept.processes) > 1 else ""
     incomplete = f" Incomplete: {swept.why[0]}." if swept.why else ""
-    if config.max_iterations is not None and all(process.progress is None for process in found):
+    if config.max_iterations is not None and not any(process.trainings for process in found):
         incomplete += f" No iteration was reported, so --max-iterations ended nothing: {HOW_TO_REPORT}."
     return [
         *unmet_operations(swept.processes),

@@ -110,7 +110,7 @@ def _add_phases(process: ProcessSweep, points: list[Point]) -> None:
 
 def _steps(run: ExportRun, process: ProcessSweep, ends_ns: list[int]) -> list[int]:
     """Return how many timesteps the process had reported at each time; where it reported none, the points' numbers."""
-    if process.found.progress is None or not process.found.progress.last_timesteps:
+    if not any(training.last_timesteps for training in process.found.trainings):
         return list(range(len(ends_ns)))
     reports = timesteps(run.slices.batches(process, SLICES, lambda _: None)).values
     # Both times are rounded to nanoseconds, each for itself.

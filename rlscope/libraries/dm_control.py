@@ -3,7 +3,7 @@
 from rlscope.record.declared.kinds import Hook, MethodHook
 
 HOOKS: tuple[Hook, ...] = (
-    MethodHook("dm_env._environment", "Environment", "step", ("simulation",)),
+    MethodHook("dm_env._environment", "Environment", "step", ("simulation",), steps="one"),
     MethodHook("dm_env._environment", "Environment", "reset", ("simulation", "reset")),
     MethodHook("dm_control.mujoco.engine", "Physics", "render", ("simulation", "render")),
 )

@@ -1,10 +1,11 @@
 """TorchRL: collecting, environments, buffers, losses, a trainer's updates; what a script does between is guessed."""
 
+from collections.abc import Callable
 from multiprocessing import parent_process
 from typing import Any
 
 from rlscope.model import EVALUATION
-from rlscope.record.declared.kinds import Hook, MethodHook
+from rlscope.record.declared.kinds import Hook, MethodHook, WrapperHook
 from rlscope.record.progress import report_progress
 
 COLLECTOR = ("torchrl.collectors._single", "Collector")
@@ -15,10 +16,18 @@ TRAINER = ("torchrl.trainers.trainers", "Trainer")
 COLLECT = ("inference", "collect_data")
 
 
-def _after_rollout(collector: Any) -> None:
-    """Report an iteration; a worker's rollout is none, but a part of one. The loop's updates are still guessed."""
-    if parent_process() is None:
-        report_progress(timesteps=collector._frames + collector.frames_per_batch, total_timesteps=_total(collector))
+def _reporting(rollout: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap what an iteration ends with; a worker's is a part of one. The loop's updates are still guessed."""
+
+    def reporting(collector: Any) -> Any:
+        batch = rollout(collector)
+        if parent_process() is None:
+            # What goes into a replay buffer step by step is counted there, and no batch.
+            frames = 0 if batch is None else batch.numel()
+            report_progress(timesteps=collector._frames + frames, total_timesteps=_total(collector))
+        return batch
+
+    return reporting
 
 
 def _total(collector: Any) -> int | None:
@@ -27,7 +36,8 @@ def _total(collector: Any) -> int | None:
 
 
 HOOKS: tuple[Hook, ...] = (
-    MethodHook(*COLLECTOR, "rollout", COLLECT, after=_after_rollout),
+    MethodHook(*COLLECTOR, "rollout", COLLECT),
+    WrapperHook(COLLECTOR[0], (COLLECTOR[1], "rollout"), _reporting),
     MethodHook(
         "torchrl.collectors._base", "BaseCollector", "update_policy_weights_", ("synchronisation", "sync_weights")
     ),

@@ -1,6 +1,6 @@
 """The recorder follows libraries: their boundaries, their operations, and what the user names in them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from rlscope.record.import_hooks import ImportHooks
 from rlscope.record.undeclared.named_operations import NamedOperations
 
 if TYPE_CHECKING:
+    from rlscope.record.undeclared.counted_iterations import CountedIterations
     from rlscope.record.undeclared.single_file import SingleFileScripts
 
 
@@ -21,9 +22,16 @@ class Libraries:
         config: What is recorded.
         imports: Tells of imports.
         files: The modules that declare something, each with the packages for which it is read.
+        report: Told of the timesteps where an iteration of a loop ends that does not report any.
     """
 
-    def __init__(self, config: RecordConfig, imports: ImportHooks, files: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(
+        self,
+        config: RecordConfig,
+        imports: ImportHooks,
+        files: Mapping[str, tuple[str, ...]],
+        report: Callable[[int], None],
+    ) -> None:
         self._config = config
         self._imports = imports
         self._unread = dict(files)
@@ -31,6 +39,8 @@ class Libraries:
         self._declarations = Declarations(imports)
         self._is_intercepting = False
         self._single_file_scripts: SingleFileScripts | None = None
+        self._counted: CountedIterations | None = None
+        self._report = report
         self.named_operations = NamedOperations(config.operations, self._declarations.hooks, imports)
 
     def install(self) -> None:
@@ -46,9 +56,11 @@ class Libraries:
             del self._unread[file]
             added += self._put_in_place(vars(import_module(file)))
         if package == "torch" and self._config.auto and self._single_file_scripts is None:
+            from rlscope.record.undeclared.counted_iterations import CountedIterations
             from rlscope.record.undeclared.single_file import SingleFileScripts  # for programs that use PyTorch
 
-            self._single_file_scripts = SingleFileScripts()
+            self._counted = CountedIterations(self._report)
+            self._single_file_scripts = SingleFileScripts(self._counted)
             self._imports.after_import("torch", self._single_file_scripts.install)
         self._boundaries += added
         if self._is_intercepting:
@@ -66,8 +78,14 @@ class Libraries:
         if self._single_file_scripts is not None:
             self._single_file_scripts.remove()
 
+    def count_nothing(self) -> None:
+        """Count no iterations any more: somebody reports them."""
+        if self._counted is not None:
+            self._counted.end()
+
     def remove(self) -> None:
         """Put everything back."""
+        self.count_nothing()
         self.named_operations.remove()
         self._declarations.hooks.restore()
         self.guess_nothing()

@@ -69,12 +69,14 @@ class Recorder:
         self._imports.install()
         progress.listener = self.on_progress
         progress.sample_listener = _native.record_sample
+        if self.config.auto:
+            self._replacements.replace(sys.modules["_frozen_importlib"], "_find_and_load", _as_operation)
         self._imports.after_import("multiprocessing.process", self._follow_multiprocessing)
         self._follow_unrecordable_children()
         if self.config.operations:
             self._follow_libraries()
         self._imports.before_packages(self._packages, lambda package: self._follow_libraries().read(package))
-        options = self.config.iteration_options
+        options = "--every" if self.config.every is not None else self.config.iteration_options
         if options and not self._is_worker:
             from rlscope.record.undeclared.iteration_watch import IterationWatch
 
@@ -106,10 +108,16 @@ class Recorder:
         self._replacements.restore()
 
     def on_progress(self, timesteps: int, total_timesteps: int, is_baseline: bool, is_of_library: bool) -> None:
+        """Follow what a library or the program reports; from then on iterations are not counted."""
+        if self._libraries is not None:
+            self._libraries.count_nothing()
+            if is_of_library:  # its operations are known: nothing needs to be guessed
+                self._libraries.guess_nothing()
+        self._note_iteration(timesteps, total_timesteps, is_baseline)
+
+    def _note_iteration(self, timesteps: int, total_timesteps: int = 0, is_baseline: bool = False) -> None:
         """Record an iteration, and start or end the recording where a limit says so."""
         self._end_watch()
-        if is_of_library and self._libraries is not None:  # its operations are known: nothing needs to be guessed
-            self._libraries.guess_nothing()
         self._iterations_seen += not is_baseline
         if self._windows is not None:
             is_baseline = self._windows.at_iteration(self._iterations_seen, is_baseline) or is_baseline
@@ -196,7 +204,7 @@ class Recorder:
         if self._libraries is None:
             from rlscope.record.libraries import Libraries  # which most processes that a program starts do not need
 
-            self._libraries = Libraries(self.config, self._imports, self._files)
+            self._libraries = Libraries(self.config, self._imports, self._files, self._note_iteration)
             self._libraries.install()
             if self._is_intercepting:
                 self._libraries.intercept()
@@ -287,6 +295,12 @@ class Recorder:
             return bootstrap(process, *args, **kwargs)
 
         return naming
+
+
+def _as_operation(find_and_load: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap what imports a module that is not imported yet. It leaves no frame: the import system cuts its own."""
+    scope = _native.operation("import")
+    return _native.follow_imports(_native.Hooked(find_and_load, (scope,)), scope)
 
 
 def _look_at_stacks(is_wanted: bool, directory: str) -> None:

@@ -185,13 +185,16 @@ class _Text:
         return [self._screen.cut(title, self._screen.width), *bar_lines(whole, self._screen)]
 
     def _processes(self) -> list[list[str]]:
-        """Return tree, phases, waits, dependencies and memory of processes, each only where there is any."""
+        """Return tree, trainings, phases, waits, dependencies and memory of processes, each only where there is any."""
         analysis = self._analysis
         found = []
         if len(analysis.processes) > 1:
             names = _processes_shown(analysis)
             rows = [{name: row[name] for name in names} for row in process_tree(analysis)]
             found.append(_most("Processes", rows, "wall_s", self._screen, self._is_whole))
+        if any(row.training > 1 for row in analysis.trainings):
+            trainings = analysis.trainings.records()
+            found.append(self._large("Trainings", trainings, [1.0] * len(trainings), EDGES_SHOWN))
         if phases := phases_shown(analysis):
             found.append(self._most("Phases", phases, "wall_s"))
         if waits := waits_shown(analysis):

@@ -113,7 +113,7 @@ Owned to_swept(const TraceFile& file, const SweepResult& result, PyObject* borde
   add("idle", result.idle);
   add("cupti_work", result.cupti_work);
   add("gaps", result.gaps);
-  add("progress", result.progress);
+  add("trainings", result.trainings);
   add("correction", result.correction);
   put(dict.get(), "detail", result.detail ? to_swept(*result.detail, borders, to_python) : none());
   add("streams", result.streams);

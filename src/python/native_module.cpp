@@ -13,6 +13,8 @@
 #include "hooked.h"
 #include "interception.h"
 #include "memory_samples.h"
+#include "environment_steps.h"
+#include "imports.h"
 #include "network_calls.h"
 #include "noticed_requests.h"
 #include "scope.h"
@@ -186,7 +188,8 @@ PyMODINIT_FUNC PyInit__native() {
   PyObject* module = PyModule_Create(&rlscope::definition);
   rlscope::sample_memory();
   if (module && (!rlscope::add_scopes(module) || !rlscope::add_interception(module) ||
-                 !rlscope::add_compiled_calls(module) || !rlscope::add_network_calls(module) || !rlscope::add_collective_calls(module) ||
+                 !rlscope::add_compiled_calls(module) || !rlscope::add_network_calls(module) ||
+                 !rlscope::add_environment_steps(module) || !rlscope::add_imports(module) || !rlscope::add_collective_calls(module) ||
                  PyModule_AddIntConstant(module, "PYTHON", static_cast<long>(rlscope::Category::kPython)) != 0 ||
                  PyModule_AddIntConstant(module, "WAIT", static_cast<long>(rlscope::Category::kWait)) != 0 ||
                  PyModule_AddIntConstant(module, "END_STOPPED", static_cast<long>(rlscope::EndReason::kStopped)) != 0 ||

@@ -92,7 +92,7 @@ def test_the_old_api_stack_has_its_stages(recording: Recording) -> None:
 
 
 def test_progress_is_reported_once_per_iteration(recording: Recording) -> None:
-    progress = recording.main_sweep()["progress"]
+    (progress,) = recording.main_sweep()["trainings"]
     assert progress.iterations == recording.printed["iterations"]
     assert progress.baseline_timesteps == 0
     assert progress.last_timesteps == recording.printed["steps"]["actors"]

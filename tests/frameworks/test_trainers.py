@@ -68,6 +68,26 @@ def test_stages_are_as_long_as_by_a_stopwatch(training: str, tmp_path: Path) -> 
     assert share >= LEAST_SHARES.get(training, LEAST_SHARE)
 
 
+def test_timesteps_of_torchrl_are_those_of_all_environments(tmp_path: Path) -> None:
+    """Also of a collector that writes each step into a replay buffer by itself."""
+    program = tmp_path / "collected.py"
+    program.write_text(
+        "import sys\n"
+        "from torchrl.collectors import Collector\n"
+        "from torchrl.data import LazyTensorStorage, ReplayBuffer\n"
+        "from torchrl.envs import GymEnv, SerialEnv\n"
+        "env = SerialEnv(4, lambda: GymEnv('CartPole-v1'))\n"
+        "given = {'replay_buffer': ReplayBuffer(storage=LazyTensorStorage(800, ndim=1), batch_size=8),"
+        " 'extend_buffer': False}\n"
+        "collector = Collector(env, None, frames_per_batch=400, total_frames=800, **(given if sys.argv[1:] else {}))\n"
+        "for _ in collector: pass\n"
+        "collector.shutdown()\n"
+    )
+    for number, arguments in enumerate(((), ("directly",))):
+        analysis = record_in("others", tmp_path / f"trace{number}", program, *arguments).analysis
+        assert (analysis["iterations"], analysis["timesteps"]) == (2, 800)
+
+
 def share_in_stages(recording: Recording) -> float:
     """Of the main process's time since backpropagation began, to the end of the training loop."""
     file = recording.main_file

@@ -69,3 +69,24 @@ def test_a_child_keeps_nothing_of_the_files_of_those_before_it(tmp_path: Path) -
     assert (len(mapped), len(set(mapped))) == (20, 1), recording.stderr
     assert recording.analysis["complete"]
     assert sum(swept["events"]["operation"] for swept in recording.sweeps()) == 20
+
+
+@pytest.mark.parametrize(("children", "names"), [(1, {"launcher": "infrastructure", "main": "main"}), (2, None)])
+def test_what_a_launcher_starts_is_main(children: int, names: dict[str, str] | None, tmp_path: Path) -> None:
+    """Where it is one: of several that train, none is more than the others."""
+    script = tmp_path / "launch.py"
+    program = "import rlscope\nwith rlscope.operation('simulation'): sum(range(1000))"
+    script.write_text(
+        "import subprocess, sys\n"
+        f"for _ in range({children}):\n"
+        f"    subprocess.run([sys.executable, '-c', {program!r}], check=True)\n"
+        "subprocess.run([sys.executable, '-c', 'pass'], check=True)\n"
+    )
+    processes = record(tmp_path / "trace", script).analysis["processes"]
+    found = {process["process"]: process["role"] for process in processes}
+    assert len(found) == children + 2
+    if names is None:
+        assert (found["main"], "launcher" in found) == ("main", False)
+    else:
+        assert names.items() <= found.items()
+        assert next(each for each in processes if each["process"] == "main")["parent"] == "launcher"

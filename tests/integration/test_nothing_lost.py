@@ -253,8 +253,9 @@ def test_odd_numbers_of_timesteps_end_no_training_and_damage_no_trace(tmp_path: 
         "rlscope: report_progress() was ignored: a whole number of timesteps was expected, '5' was found. "
         "The program goes on."
     ]
-    progress = recorded.main_sweep()["progress"]
-    assert (progress.iterations, progress.last_timesteps, progress.total_timesteps) == (6 + 4, 6, 7)
+    trainings = recorded.main_sweep()["trainings"]  # fewer timesteps than before are of another one
+    assert sum(each.iterations for each in trainings) == 6 + 4
+    assert (trainings[-1].last_timesteps, trainings[-1].total_timesteps) == (6, 7)
 
 
 # After the command has been started, nothing keeps its status from the caller.

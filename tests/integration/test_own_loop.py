@@ -46,6 +46,32 @@ def test_a_limit_that_nothing_counts_towards_is_said_before_the_job_is_over(
         assert f"No iteration was reported, so --max-iterations ended nothing: {HOW}." in late
 
 
+def test_a_sample_of_iterations_that_nobody_reports_is_said_before_the_job_is_over(tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", "own_loop.py", 1500, options=("--every", "5"))
+    early, _, late = recording.stderr.partition("done\n")
+    assert early.endswith(f"{NOT_REPORTED}--every counts iterations: {HOW}\n")
+    assert "no iteration was reported" not in late
+
+
+def test_updates_that_come_late_are_waited_for(tmp_path: Path) -> None:
+    """PyTorch's optimizers end iterations, and a buffer may be filled with thousands of steps before."""
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import gymnasium, torch\n"
+        "env = gymnasium.make('CartPole-v1')\n"
+        "weight = torch.zeros(1, requires_grad=True)\n"
+        "optimizer = torch.optim.SGD([weight], 0.1)\n"
+        "env.reset()\n"
+        "for step in range(2000):\n"
+        "    *_, info = env.step(0)\n"
+        "    if step % 20 == 0: env.reset()\n"
+        "    if step > 1500: optimizer.step()\n"
+    )
+    recording = record(tmp_path / "trace", script, options=("--max-iterations", "5"))
+    assert "iteration" not in recording.stderr
+    assert recording.analysis["iterations"] == 5
+
+
 def test_steps_of_optimizers_count_as_well(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(

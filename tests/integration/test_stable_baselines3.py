@@ -88,6 +88,30 @@ def test_vector_environment_workers_are_processes_of_the_trace(method: str, tmp_
     assert roles == ({"main", "worker", "infrastructure"} if method == "forkserver" else {"main", "worker"})
 
 
+SEVERAL = """
+import sys
+from stable_baselines3 import PPO
+make = lambda seed: PPO("MlpPolicy", "CartPole-v1", n_steps=32, n_epochs=1, batch_size=32, seed=seed, device="cpu")
+if sys.argv[1] == "seeds":
+    for seed in range(3): make(seed).learn(64)
+else:
+    model = make(1)
+    for _ in range(3): model.learn(32, reset_num_timesteps=False)
+"""
+
+
+@pytest.mark.parametrize(("kind", "each"), [("seeds", 64), ("continued", 32)])
+def test_timesteps_of_several_trainings_add_up(kind: str, each: int, tmp_path: Path) -> None:
+    program = tmp_path / "several.py"
+    program.write_text(SEVERAL)
+    analysis = record(tmp_path / "trace", program, kind).analysis
+    rows = [(row["training"], row["iterations"], row["timesteps"]) for row in analysis["trainings"]]
+    assert rows == [(number, each // 32, each) for number in (1, 2, 3)]
+    assert (analysis["iterations"], analysis["timesteps"]) == (3 * each // 32, 3 * each)
+    assert analysis["total_timesteps"] == 3 * each
+    assert analysis["extrapolated_s"] == pytest.approx(sum(row["seconds"] for row in analysis["trainings"]))
+
+
 def test_no_auto_leaves_operations_to_the_program(tmp_path: Path) -> None:
     recording = record(tmp_path / "trace", "train.py", "A2C", "--timesteps", 40, options=("--no-auto",))
     assert {row["operation"] for row in recording.analysis["breakdown"]} == {"(none)"}

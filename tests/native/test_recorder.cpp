@@ -173,10 +173,10 @@ TEST_F(Recorder, ProgressIsKept) {
   writer->progress(true, 0, 1'000'000'000);
   for (uint64_t i = 1; i <= 5000; i++) writer->progress(false, i * 1'000'000'000'000, 1ull << 50);
   SweepResult result = stop_and_read();
-  ASSERT_TRUE(result.progress.has_value());
-  EXPECT_EQ(result.progress->iterations, 5000u);
-  EXPECT_EQ(result.progress->last_timesteps, 5'000'000'000'000'000u);
-  EXPECT_EQ(result.progress->total_timesteps, 1ull << 50);
+  ASSERT_EQ(result.trainings.size(), 1u);
+  EXPECT_EQ(result.trainings[0].iterations, 5000u);
+  EXPECT_EQ(result.trainings[0].last_timesteps, 5'000'000'000'000'000u);
+  EXPECT_EQ(result.trainings[0].total_timesteps, 1ull << 50);
 }
 
 TEST_F(Recorder, TasksAreKept) {

@@ -90,6 +90,10 @@ def test_document(analysis: Analysis) -> None:
         "device_timeline": [], "device_idle": [], "device_shares": [], "device_switches": [], "dependencies": [],
         "launches": [], "cpu_times": [], "sync_points": [], "memory": [], "memory_growth": [],
         "collectives": [], "ranks": [], "stragglers": [], "collective_kernels": [], "device_ranks": [],
+        "trainings": [
+            {"process": "trainer", "training": 1, "iterations": 2, "timesteps": 100, "total_timesteps": 1000,
+             "seconds": pytest.approx(7e-7)},
+        ],
         "iterations": 2, "timesteps": 100, "total_timesteps": 1000, "extrapolated_s": pytest.approx(7e-6),
             "evaluation_s": {},
         "correction": None, "uncorrected": "no calibration was given",

@@ -221,7 +221,7 @@ def test_window_of_a_process_that_still_records_ends_at_its_limit(tmp_path: Path
     path = write_script(script, tmp_path)
     found = [sweep(path, since_ticks=since, limit_ticks=limit) for since, limit in ((1, 20), (20, 50), (50, 80))]
     assert [part.events["backend"] for part in found] == [1, 0, 1]
-    assert [part.progress and part.progress.last_timesteps for part in found] == [None, 5, 9]
+    assert [[each.last_timesteps for each in part.trainings] for part in found] == [[], [5], [9]]
     assert [part.end_ticks for part in found] == [20, 50, 80]
 
 

@@ -55,6 +55,15 @@ def test_one_step_is_an_uncertain_rate() -> None:
     assert found.low_bytes_per_s < 0 < found.bytes_per_s < found.high_bytes_per_s
 
 
+def test_growth_whose_interval_holds_zero_is_not_told() -> None:
+    """Eight steps of a few KiB and one of a GiB: of the mean step nothing is known."""
+    used = [100 * MIB + place * 4096 + (place >= 690) * 1024 * MIB for place in range(900)]
+    found = growth_of(points(used))
+    assert found is not None
+    assert found.low_bytes_per_s < 0
+    assert not found.grows
+
+
 def test_growth_needs_enough_samples_that_differ_in_time() -> None:
     assert growth_of(points([MIB * place for place in range(44)])) is None
     assert growth_of(points([MIB * place for place in range(45)])) is not None
@@ -94,6 +103,29 @@ def test_memory_by_stage_and_growth(tmp_path: Path) -> None:
     assert (device.peak_bytes, device.grows) == (400 * MIB, False)
     (said,) = growth_sentences(analysis.memory_growth)
     assert said.startswith(f"The memory of {process} grew to the end, by 3.43 GiB an hour (3.43 GiB to 3.43 GiB): ")
+
+
+def test_memory_grows_only_after_the_loop_has_begun(tmp_path: Path) -> None:
+    """Imports and compiling take more and more for 9 s; then a loop of 3 s uses what it has."""
+    lines = ["process start=0 stop=12000000000", "thread 0"]
+    for place in range(120):
+        start = place * 100_000_000
+        used = MIB * (100 + min(place, 90))
+        memory = f"{start + 1} memory host 0 used {used} peak {used}"
+        lines += [memory] if place < 90 else [f"{start} + simulation", memory, f"{start + 90_000_000} -"]
+    write_scripts([parse_script("\n".join(lines))], tmp_path)
+    (host,) = analyze(open_trace(tmp_path)).memory_growth
+    assert (host.samples, host.first_bytes, host.last_bytes) == (120, 100 * MIB, 190 * MIB)
+    assert (host.bytes_per_s, host.grows) == (None, False)  # the loop has too few samples
+
+
+def test_memory_of_a_process_without_a_loop_is_not_said_to_grow(tmp_path: Path) -> None:
+    """It imports, and then fails perhaps."""
+    lines = ["process start=0 stop=9000000000", "thread 0"]
+    lines += [f"{place * 100_000_000} memory host 0 used {MIB * place} peak {MIB * place}" for place in range(90)]
+    write_scripts([parse_script("\n".join(lines))], tmp_path)
+    (host,) = analyze(open_trace(tmp_path)).memory_growth
+    assert (host.last_bytes, host.bytes_per_s, host.grows) == (89 * MIB, None, False)
 
 
 def test_memory_in_a_terminal(tmp_path: Path) -> None:

@@ -302,7 +302,7 @@ def test_profile_records_one_block(tmp_path: Path) -> None:
     (path,) = (tmp_path / "trace").glob("*.rlscope")
     swept = vars(_analysis.sweep(str(path)))
     assert not swept["why"]
-    assert swept["progress"].iterations == 2
+    assert [training.iterations for training in swept["trainings"]] == [2]
     assert {row[0] for row in swept["breakdown"]} == {"(none)", "data_collection"}
 
 

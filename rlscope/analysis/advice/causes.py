@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rlscope.analysis.table_rows import BreakdownRow
 from rlscope.analysis.tables.loop import Loops
-from rlscope.model import CATEGORIES, COMPILE, DECODING, REWARD, STAGES, Category, LifePart, Name, Resource
+from rlscope.model import CATEGORIES, COMPILE, DECODING, IMPORT, REWARD, STAGES, Category, LifePart, Name, Resource
 
 
 class Cause(Name):
@@ -21,6 +21,7 @@ class Cause(Name):
     colour: str
 
     COMPILATION = "compilation", "compilation", "backend"  # the operation `compile`
+    IMPORT = "import", "importing", "python"  # the operation `import`
     GPU = "gpu", "the GPU", "gpu"  # a device works, the CPU waits for it
     NO_CORE = "no_core", "waiting for a core", "no_core"  # nothing works, and a thread is ready to run
     WAITING = "waiting", "waiting", "wait"  # nothing works
@@ -74,6 +75,8 @@ def cause_of(operation: str, category: str, resource: str) -> Cause:
     """Return the cause of a row of the breakdown."""
     if operation == COMPILE:
         return Cause.COMPILATION
+    if operation == IMPORT:
+        return Cause.IMPORT
     if category == Category.NO_CORE.label and resource == Resource.IDLE.value:
         return Cause.NO_CORE
     return _OF_RESOURCE.get(resource) or OF_CATEGORY[category]

@@ -13,7 +13,7 @@ from rlscope.analysis.memory.rows import MemoryGrowthRow
 from rlscope.analysis.ranks.rows import StragglerRow
 from rlscope.analysis.rows import sums
 from rlscope.analysis.run_tables import RunTables
-from rlscope.model import COMPILE, NO_OPERATION, PUBLISHED_STAGES, STAGES, Category, LifePart
+from rlscope.model import COMPILE, IMPORT, NO_OPERATION, PUBLISHED_STAGES, STAGES, Category, LifePart
 from rlscope.text import printable
 from rlscope.text.numbers import digits, duration, percent, size
 
@@ -129,7 +129,8 @@ def _calls(tables: RunTables, path: OwnerPath, each: CauseTime) -> str:
     calls = sum(
         row.count
         for row in tables.transitions
-        if (row.process, row.stage, row.to) == (path.process, each.stage, category) and row.operation != COMPILE
+        if (row.process, row.stage, row.to) == (path.process, each.stage, category)
+        and row.operation not in (COMPILE, IMPORT)
     )
     return f", {calls:,} entries of {duration(own_s / calls)}" if calls > 1 else ""
 
@@ -241,8 +242,8 @@ def _limit_sentences(tables: RunTables, path: OwnerPath, changes: Sequence[Chang
 
 
 def _unnamed_sentences(tables: RunTables, path: OwnerPath) -> Iterator[str]:
-    """Say what is in no stage, and how to name it; waiting is named by function, compiling is a cause of its own."""
-    said_elsewhere = (Cause.WAITING, Cause.COMPILATION)
+    """Say what is in no stage, and how to name it; waiting is named by function, compiling and importing are causes."""
+    said_elsewhere = (Cause.WAITING, Cause.COMPILATION, Cause.IMPORT)
     unnamed_s = sum(s for kind, s in path.mix.items() if kind.is_in_no_stage and kind.cause not in said_elsewhere)
     if not path.time.has_loop or unnamed_s < SAID * path.total_s:
         return
@@ -251,7 +252,7 @@ def _unnamed_sentences(tables: RunTables, path: OwnerPath) -> Iterator[str]:
         for row in tables.breakdown
         if row.process == path.process
         and row.stage not in STAGES
-        and row.operation != COMPILE
+        and row.operation not in (COMPILE, IMPORT)
         and row.category not in (Category.SIMULATOR.label, Category.WAIT.label)
     )
     listed = (

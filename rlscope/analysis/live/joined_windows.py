@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 from rlscope.analysis.ranks.swept import NO_COLLECTIVES
 from rlscope.analysis.sweep import TraceSweep
-from rlscope.analysis.swept import Swept, SweptProgress
+from rlscope.analysis.swept import Swept, SweptTraining
 
 
 def joined_windows(parts: Sequence[TraceSweep]) -> TraceSweep:
@@ -50,7 +50,7 @@ def joined_processes(parts: Sequence[Swept]) -> Swept:
         waits=_summed((row for part in parts for row in part.waits), "entries"),
         devices=_summed((row for part in parts for row in part.devices), "busy_ticks"),
         events=_counts(part.events for part in parts),
-        progress=joined_progress([part.progress for part in parts if part.progress is not None]),
+        trainings=joined_trainings(part.trainings for part in parts),
         # Nobody asks a window for these.
         threads=[],
         transitions=[],
@@ -85,19 +85,33 @@ def joined_processes(parts: Sequence[Swept]) -> Swept:
     )
 
 
-def joined_progress(parts: Sequence[SweptProgress]) -> SweptProgress | None:
-    """Return the reports of windows that follow each other as one; None without any."""
-    if not parts:
-        return None
+def joined_trainings(parts: Iterable[Sequence[SweptTraining]]) -> list[SweptTraining]:
+    """Return the trainings of windows that follow each other: one may go on from window to window."""
+    found: list[SweptTraining] = []
+    for training in (training for part in parts for training in part):
+        if found and goes_on(found[-1], training):
+            found[-1] = joined_training([found[-1], training])
+        else:
+            found.append(training)
+    return found
+
+
+def goes_on(before: SweptTraining, after: SweptTraining) -> bool:
+    """Return whether what a window reports of a training is more of the one that an earlier window has."""
+    return after.baseline_timesteps is None and after.first_timesteps >= before.last_timesteps
+
+
+def joined_training(parts: Sequence[SweptTraining]) -> SweptTraining:
+    """Return the reports of one training in windows that follow each other, at least one, as one."""
     first, last = parts[0], parts[-1]
-    return SweptProgress(
+    return SweptTraining(
         sum(part.iterations for part in parts),
         first.first_ticks,
         first.first_timesteps,
         last.last_ticks,
         last.last_timesteps,
         next((part.total_timesteps for part in reversed(parts) if part.total_timesteps), 0),
-        next((part.baseline_timesteps for part in parts if part.baseline_timesteps is not None), None),
+        first.baseline_timesteps,
         sum(part.evaluation_ticks for part in parts),
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rlscope.analysis.rows import Row, Rows, sums
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
-from rlscope.analysis.swept import SweptProgress
+from rlscope.analysis.swept import SweptTraining
 from rlscope.analysis.table_rows import BreakdownRow, WaitRow
 from rlscope.analysis.tables.dependencies import dependency_rows, wait_rows
 from rlscope.analysis.tables.processes import parents
@@ -60,7 +60,7 @@ class LiveProcess(Row):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rates(Row):
-    """This says how fast the training goes on, by the process that reported most iterations; None is not known.
+    """This says how fast the training goes on, by the process whose training has most iterations; None is not known.
 
     Attributes:
         iterations_per_s: Between the first and the last report, as the next; None if these are less than 2.5 s apart.
@@ -133,7 +133,7 @@ def _waited_for(swept: TraceSweep) -> dict[str, str]:
     return {process: name for process, (_, name) in longest.items()}
 
 
-def rates_of(progress: Iterable[tuple[ProcessSweep, SweptProgress]]) -> Rates:
+def rates_of(progress: Iterable[tuple[ProcessSweep, SweptTraining]]) -> Rates:
     """Return the rates between the first report and the last of the process that has most iterations."""
     process, reports = max(progress, key=lambda item: item[1].iterations, default=(None, None))
     if process is None or reports is None:

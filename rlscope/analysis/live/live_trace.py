@@ -13,13 +13,13 @@ from rlscope.analysis.devices.devices import devices_of
 from rlscope.analysis.devices.rows import GpuRow
 from rlscope.analysis.devices.timeline import busy_parts
 from rlscope.analysis.devices.work import gpu_rows
-from rlscope.analysis.live.joined_windows import joined_progress, joined_windows
+from rlscope.analysis.live.joined_windows import goes_on, joined_training, joined_windows
 from rlscope.analysis.live.live_rows import LiveProcess, Rates, live_processes, rates_of
 from rlscope.analysis.live.window import BEHIND_NS, Window
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.sweep import TraceSweep, sweep_trace
-from rlscope.analysis.swept import SweptProgress
+from rlscope.analysis.swept import SweptTraining
 from rlscope.analysis.table_rows import BreakdownRow
 from rlscope.analysis.tables.breakdown import breakdown_rows
 from rlscope.boot import boot_id, stored_boot_id
@@ -86,7 +86,7 @@ class LiveTrace:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self._parts: deque[tuple[Window, TraceSweep]] = deque()
-        self._progress: dict[Path, list[SweptProgress]] = {}
+        self._progress: dict[Path, list[SweptTraining]] = {}
         self._ended: LiveView | None = None
 
     def look(self) -> LiveView:
@@ -118,11 +118,13 @@ class LiveTrace:
         return view
 
     def _note_progress(self, swept: TraceSweep) -> None:
-        """Keep the reports of the window, and as many before it as make two: iterations may take longer."""
+        """Keep reports of the window, and as many of its training before it as make two: iterations may take longer."""
         for process in swept.processes:
             reports = self._progress.setdefault(process.file.path, [])
-            if process.found.progress is not None:
-                reports.append(process.found.progress)
+            for training in process.found.trainings:
+                if reports and not goes_on(reports[-1], training):
+                    reports.clear()
+                reports.append(training)
             while len(reports) > 1 and process.length_ns(reports[-1].last_ticks - reports[1].first_ticks) >= WINDOW_NS:
                 reports.pop(0)
 
@@ -132,9 +134,9 @@ class LiveTrace:
         origin_ns = min(file.clock.realtime_ns(file.header.start_ticks) for file in trace.processes)
         found = [process.found for process in swept.processes]
         progress = [
-            (process, joined)
+            (process, joined_training(reports))
             for process in swept.processes
-            if (joined := joined_progress(self._progress.get(process.file.path, []))) is not None
+            if (reports := self._progress.get(process.file.path))
         ]
         breakdown = breakdown_rows(swept, None)
         return LiveView(

@@ -17,7 +17,7 @@ _T95 = 2.306
 
 @dataclass(frozen=True)
 class Growth:
-    """This says how memory grew over the last two thirds of a run: the mean of steps between its parts, and 95 %."""
+    """This says how memory grew over the last two thirds of a loop: the mean of steps between its parts, and 95 %."""
 
     bytes_per_s: float
     low_bytes_per_s: float
@@ -47,10 +47,12 @@ def growth_of(points: Sequence[tuple[float, int, int]]) -> Growth | None:
     error = _T95 * stdev(steps) / len(steps) ** 0.5
     iterations = last_reports - first_reports
     grown = last_bytes - first_bytes
+    low = fmean(steps) - error
+    goes_up = sum(step > 0 for step in steps) >= LEAST_STEPS_UP and low > 0
     return Growth(
         fmean(steps) / step_s,
-        (fmean(steps) - error) / step_s,
+        low / step_s,
         (fmean(steps) + error) / step_s,
         grown / iterations if iterations else None,
-        sum(step > 0 for step in steps) >= LEAST_STEPS_UP and grown >= LEAST_GROWTH_BYTES,
+        goes_up and grown >= LEAST_GROWTH_BYTES,
     )

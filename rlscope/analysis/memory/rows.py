@@ -34,8 +34,8 @@ class MemoryRow(Row):
 class MemoryGrowthRow(Row):
     """This says how the memory of a process went over time.
 
-    The first third of its samples is left out, as warming up. The others are ten parts of a run, and each one's lowest
-    use is what it kept. The growth and its interval of 95 % are from the nine steps between these.
+    Of its samples since the training loop began, the first third is left out, as warming up. The others are ten parts,
+    and each one's lowest use is what it kept. The growth and its interval of 95 % are from the nine steps between them.
 
     Attributes:
         process: The process.
@@ -45,11 +45,11 @@ class MemoryGrowthRow(Row):
         first_bytes: What was in use at the first one.
         last_bytes: And at the last one.
         peak_bytes: The most that ever were, also between samples, as the system or the allocator knows.
-        bytes_per_s: The growth; None with fewer than 45 samples.
+        bytes_per_s: The growth; None with fewer than 45 samples in the loop.
         low_bytes_per_s: The lower end of its interval.
         high_bytes_per_s: The upper one.
         bytes_per_iteration: The growth in an iteration; None if the parts have none.
-        grows: Whether at least eight of the nine steps went up, and by at least a MiB altogether.
+        grows: Whether at least eight of the nine steps went up, a MiB altogether, and the interval is above 0.
     """
 
     process: str

@@ -1,5 +1,7 @@
 """This file computes how much memory processes used, and whether that grew."""
 
+import math
+
 from rlscope.analysis.memory.growth import growth_of
 from rlscope.analysis.memory.rows import MemoryGrowthRow, MemoryRow
 from rlscope.analysis.memory.swept import SweptMemorySeries
@@ -34,7 +36,9 @@ def memory_growth_rows(swept: TraceSweep) -> Rows[MemoryGrowthRow]:
 
 def _growth(process: ProcessSweep, series: SweptMemorySeries) -> MemoryGrowthRow:
     points = [(ticks * process.seconds_per_tick, used, reports) for ticks, used, reports in series.points()]
-    growth = growth_of(points)
+    loop = process.found.loop
+    begin_s = math.inf if loop is None else loop[0] * process.seconds_per_tick
+    growth = growth_of([point for point in points if point[0] >= begin_s])
     of_process = (process.name, *_place(series.owner, series.device))
     ends = len(points), points[0][1], points[-1][1], series.peak_bytes
     if growth is None:

@@ -58,7 +58,7 @@ def process_rows(swept: TraceSweep, corrected: list[CorrectedProcess] | None) ->
                 corrected_wall_low_s=low_s,
                 corrected_wall_high_s=high_s,
                 uncorrectable_s=found.uncorrectable_s if found is not None else None,
-                iterations=process.found.progress.iterations if process.found.progress is not None else 0,
+                iterations=sum(training.iterations for training in process.found.trainings),
                 threads_in_operations=process.found.threads_in_operations,
                 beside_s=process.length_ns(process.found.beside_ticks) / NS_PER_S,
             )

@@ -142,6 +142,8 @@ class Hooks(Replacements):
         has_notices = before is not None or hook.after is not None
         notices = (before, hook.after, self._running.setdefault(hook, set())) if has_notices else ()
         wrapper = in_operations(method, hook, *notices)
+        if hook.steps and type(wrapper) is Hooked:
+            _native.count_steps(wrapper, hook.steps == "num_envs")
         self._made[wrapper] = hook
         return wrapper
 

@@ -126,6 +126,8 @@ class MethodHook:
         is_in_steps: Whether coroutine functions and generators are wrapped too.
         is_named: Whether the user has named the method: then it is wrapped although another hook wraps it as well.
         held: What the instance of a call holds and uses.
+        steps: What a call adds to the steps of environments that loops without a library are counted by: nothing, "one"
+            or as many as the instance has in "num_envs". Not of resets, nor where several calls make a step.
     """
 
     module: str
@@ -140,6 +142,7 @@ class MethodHook:
     is_named: bool = False
     phase: str = ""
     held: Held | None = None
+    steps: str = ""
 
 
 @dataclass(frozen=True)

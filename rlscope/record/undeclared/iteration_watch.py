@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sys
+import time
 from types import ModuleType
 from typing import Any
 
@@ -12,6 +13,8 @@ from rlscope.record.config import HOW_TO_REPORT
 
 #: After so many steps of the environment, or of optimizers, most loops have completed an iteration.
 STEPS = 1000
+#: PyTorch's updates count themselves, and may come late: so long after the first step of the environment.
+SECONDS = 10
 
 
 class IterationWatch:
@@ -21,9 +24,11 @@ class IterationWatch:
         """`options` are those that count iterations, as the user gave them."""
         self._options = options
         self._optimizer_steps = 0
+        self._simulations = 1
+        self._began_ns = 0
         self._handle: Any = None
         self._is_over = False
-        _native.after_simulations(STEPS, lambda: self._warn(f"{STEPS:,} steps of the environment"))
+        _native.after_simulations(1, self._look)
 
     def follow_optimizers(self, torch: ModuleType) -> None:
         """Count the steps of PyTorch's optimizers too; `torch` has just been imported."""
@@ -38,6 +43,23 @@ class IterationWatch:
             _native.after_simulations(0, None)
             if self._handle is not None:
                 self._handle.remove()
+
+    def _look(self) -> None:
+        """Warn where it is time, or look again a little later: after an eighth more steps."""
+        if self._is_over:
+            return
+        now_ns = time.monotonic_ns()
+        self._began_ns = self._began_ns or now_ns
+        if now_ns - self._began_ns >= SECONDS * 1_000_000_000:
+            self._warn(f"{SECONDS} s of steps of the environment")
+        elif self._simulations == STEPS and self._handle is None:
+            self._warn(f"{STEPS:,} steps of the environment")
+        else:
+            left = STEPS - self._simulations
+            more = max(1, self._simulations // 8)
+            more = min(more, left) if left > 0 else more
+            self._simulations += more
+            _native.after_simulations(more, self._look)
 
     def _count(self, *_: Any) -> None:
         self._optimizer_steps += 1

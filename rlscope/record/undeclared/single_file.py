@@ -39,6 +39,7 @@ from typing import Any
 
 from rlscope import _native
 from rlscope.record.replacements import Replacements
+from rlscope.record.undeclared.counted_iterations import CountedIterations
 
 #: What distributions are made and asked by.
 OF_DISTRIBUTIONS = {"__init__", "sample", "rsample", "log_prob", "entropy"}
@@ -49,7 +50,8 @@ BACKPROPAGATION = _native.guessed_stage("backpropagation")
 class SingleFileScripts:
     """Opens inference and backpropagation around what a script does between its steps."""
 
-    def __init__(self) -> None:
+    def __init__(self, iterations: CountedIterations) -> None:
+        self._iterations = iterations
         self._replacements = Replacements()
         self._handles: list[Any] = []
         self._is_compiling: Callable[[], bool] = bool
@@ -95,6 +97,7 @@ class SingleFileScripts:
     def _after_optimizer_step(self, *_: Any) -> None:
         if not self._is_compiling():
             _native.end_step()
+            self._iterations.after_update()
 
 
 def _followed_distribution(name: str, method: Callable[..., Any]) -> _native.Hooked:

@@ -78,8 +78,8 @@ void Detail::close_bin() {
 
 // ---- iterations
 
-void Detail::report_progress(uint64_t now) {
-  if (has_progress_) {
+void Detail::report_progress(uint64_t now, bool is_baseline) {
+  if (has_progress_ && !is_baseline) {
     end_iteration(now);
   } else {
     for (size_t i = 0; i < in_iteration_; i++) touched_in_iteration_[i]->iteration = 0;

@@ -46,7 +46,7 @@ struct BinEntry {
   uint64_t ticks;
 };
 
-// From one report of progress to the next.
+// From one report of progress to the next that is no baseline.
 struct Iteration {
   uint64_t start_ticks;
   uint64_t end_ticks;
@@ -114,7 +114,7 @@ class Detail {
   void count_call(const FunctionPlace& place) { cell(place).calls++; }
   void count_call_here() { current_->calls++; }
   // All time up to `now` was settled.
-  void report_progress(uint64_t now);
+  void report_progress(uint64_t now, bool is_baseline);
   void end_operation(Scope scope, uint64_t start_ticks, uint64_t now);
   void enter_phase(uint32_t phase, uint64_t now);
   // At the end of the process. Leaves as many iterations with entries as a result has.

@@ -9,18 +9,19 @@ namespace rlscope {
 void Reports::add(const Progress& record, uint64_t now, uint64_t evaluated) {
   samples_.report_progress();
   memory_.report_progress();
-  if (!progress_) {
-    progress_.emplace();
-    progress_->first_ticks = now;
-    progress_->first_timesteps = record.timesteps;
+  if (trainings_.empty() || record.is_baseline || record.timesteps < trainings_.back().last_timesteps) {
+    SweptTraining& begun = trainings_.emplace_back();
+    begun.first_ticks = now;
+    begun.first_timesteps = record.timesteps;
+    if (record.is_baseline) begun.baseline_timesteps = record.timesteps;
     evaluated_at_first_ = evaluated;
   }
-  progress_->iterations += !record.is_baseline;
-  progress_->last_ticks = now;
-  progress_->last_timesteps = record.timesteps;
-  progress_->evaluation_ticks = evaluated - evaluated_at_first_;
-  if (record.total_timesteps) progress_->total_timesteps = record.total_timesteps;
-  if (record.is_baseline && !progress_->baseline_timesteps) progress_->baseline_timesteps = record.timesteps;
+  SweptTraining& training = trainings_.back();
+  training.iterations += !record.is_baseline;
+  training.last_ticks = now;
+  training.last_timesteps = record.timesteps;
+  training.evaluation_ticks = evaluated - evaluated_at_first_;
+  if (record.total_timesteps) training.total_timesteps = record.total_timesteps;
 }
 
 // Of a thread that makes samples, one begins with its outermost operation, or where the sample before it was complete.
@@ -43,13 +44,13 @@ void Reports::add(const CollectiveEnd& collective, uint64_t now) {
 }
 
 void Reports::forget() {
-  progress_.reset();
+  trainings_.clear();
   tasks_ = {};
   memory_ = {};
 }
 
 void Reports::write(const std::vector<Name>& names, const SweepTables& tables, bool is_window, SweepResult& result) {
-  result.progress = progress_;
+  result.trainings = trainings_;
   result.tasks = tasks_.rows(names);
   result.memory = memory_.rows(tables);
   result.memory_series = memory_.series();

@@ -1,7 +1,6 @@
 // What records report: progress, tasks, samples, calls of communicators, memory, time on a CPU.
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "cpu_time_table.h"
@@ -39,8 +38,8 @@ class Reports {
   const SampleTable& samples() const { return samples_; }
 
  private:
-  std::optional<SweptProgress> progress_;
-  uint64_t evaluated_at_first_ = 0;  // report of progress
+  std::vector<SweptTraining> trainings_;
+  uint64_t evaluated_at_first_ = 0;  // report of the last one
   TaskTable tasks_;
   SampleTable samples_;
   SweptCollectives collectives_;

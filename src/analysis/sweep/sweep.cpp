@@ -272,6 +272,7 @@ template <bool kWithDetail>
     thread.frames.push(before, id, now);
     if (time_.detail()) thread.operation_starts.push_back(now);
     set_scope(thread, SweepTables::inner_scope(before, name));
+    if (name.is_reset && thread.outermost == LoopMark::kSimulation) thread.outermost = LoopMark::kReset;
     if (is_recorded && !thread.is_fresh) thread.unread.begin_operation();
   } else {
     phase_changes();
@@ -328,16 +329,21 @@ void Sweep::match_open_frames(Thread& thread) {
   thread.is_fresh = false;
 }
 
+static LoopMark loop_mark_of(Stage outermost) {
+  return outermost == Stage::kTrainingLoop ? LoopMark::kTrainingLoop
+         : outermost == Stage::kSimulation ? LoopMark::kSimulation
+                                           : LoopMark::kOperation;
+}
+
 void Sweep::set_scope(Thread& thread, Scope scope) {
   pass_cpu_time(thread);
   bool enters_or_leaves = (thread.scope == 0) != (scope == 0);
   if (thread.scope == 0) {
-    bool is_loop = static_cast<Stage>(scope % kStages) == Stage::kTrainingLoop;
-    thread.outermost = is_loop ? LoopMark::kTrainingLoop : LoopMark::kOperation;
+    thread.outermost = loop_mark_of(static_cast<Stage>(scope % kStages));
     busy_.begin_operation(thread);
     thread.sample_since = time_.now();
   }
-  if (enters_or_leaves) time_.mark_loop(thread.outermost);
+  if (enters_or_leaves) time_.mark_loop(thread.outermost, scope != 0);
   if (!thread.is_main || !owner_.has_several()) {
     thread.scope = scope;
     go_on_with_cpu_time(thread);
@@ -435,11 +441,11 @@ bool Sweep::expect_name(StreamReader& reader, uint32_t id, NameKind kind) {
 
 void Sweep::note_progress(const Progress& record) {
   uint64_t now = time_.now();
-  time_.mark_loop(LoopMark::kProgress);
+  time_.mark_loop(LoopMark::kProgress, false);
   reports_.add(record, now, phases_.evaluated(now));
   if (std::optional<Detail>& detail = time_.detail()) {
     detail->settle(now);
-    detail->report_progress(now);
+    detail->report_progress(now, record.is_baseline);
   }
   set_cell();
 }
@@ -464,7 +470,7 @@ SweepResult Sweep::result() {
   names_.learn();
   time_.wait_changed();
   for (const Thread* thread : owner_.threads()) {
-    if (thread->scope != 0) time_.mark_loop(thread->outermost);
+    if (thread->scope != 0) time_.mark_loop(thread->outermost, false);
   }
   result.beside_ticks = busy_.ticks(now);
   result.threads_in_operations = busy_.in_operations();

@@ -59,7 +59,7 @@ void Sweep::start_window() {
   busy_.start_at(since, owner_.threads());
   for (Thread* thread : owner_.threads()) {
     stacks_.go_on(*thread, owner_.scope_of(*thread), since);
-    if (thread->scope != 0) time_.mark_loop(thread->outermost);
+    if (thread->scope != 0) time_.mark_loop(thread->outermost, true);
   }
   set_cell();
 }

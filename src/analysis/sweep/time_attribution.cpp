@@ -51,9 +51,9 @@ void TimeAttribution::wait_changed() {
 }
 
 // All time up to now is to be added up before.
-void TimeAttribution::mark_loop(LoopMark mark) {
+void TimeAttribution::mark_loop(LoopMark mark, bool begins) {
   if (waits_.is_any() || waits_.adds_idle()) wait_changed();
-  tables_.mark_loop(mark, now_);
+  tables_.mark_loop(mark, begins, now_);
 }
 
 // ---- time between records

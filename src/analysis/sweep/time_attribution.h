@@ -77,7 +77,7 @@ class TimeAttribution {
   }
   void count_wait(uint64_t number) { waits_.sum(phases_.number(), static_cast<uint32_t>(number)).entries++; }
   void wait_changed();
-  void mark_loop(LoopMark mark);
+  void mark_loop(LoopMark mark, bool begins);
   // By thread: adds what threads had up to now to their own views. To be called before anything else counts for them.
   void charge_all() { charge_all(devices_.cells()); }
 

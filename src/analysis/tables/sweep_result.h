@@ -27,7 +27,7 @@ constexpr const char* kResourceLabels[] = {"cpu", "cpu+gpu", "gpu", "cpu+communi
 inline const char* resource_label(Resource resource) { return kResourceLabels[static_cast<size_t>(resource)]; }
 
 // Where time in no operation lies. The training loop goes from the first `training_loop` to its last end; without one,
-// from the first begin of an operation to the last end of one; a report of progress counts as either.
+// from the first begin of an operation that is no reset to the last end of one; a report of progress counts as either.
 enum class LoopPart : uint8_t { kBefore, kIn, kAfter };
 constexpr const char* kLoopPartLabels[] = {"before", "in", "after"};
 inline const char* part_label(LoopPart part) { return kLoopPartLabels[static_cast<size_t>(part)]; }
@@ -87,7 +87,7 @@ struct SweepResult {
   // Ticks on the host by name: waiting for the device, CUPTI's and the driver's own work, what was not recorded.
   std::map<std::string, uint64_t> cupti_work, gaps;
   std::vector<SweptStream> streams;
-  std::optional<SweptProgress> progress;
+  std::vector<SweptTraining> trainings;
   std::optional<SweptCorrection> correction;  // only with costs
   std::optional<DetailResult> detail;  // only with borders
 };

@@ -29,6 +29,8 @@ constexpr std::string_view kBlockedInNoBoundary = "(blocked)";
 
 // The phase in which a policy is tested, which is no part of the training loop.
 constexpr std::string_view kEvaluation = "evaluation";
+// Below simulation: it does not begin the training loop.
+constexpr std::string_view kReset = "reset";
 
 // Locks, conditions and queues between threads, and their end.
 bool waits_for_thread(const std::string& wait) {
@@ -72,7 +74,9 @@ void SweepTables::learn_names(const std::vector<Name>& names) {
     }
     state.number = number_of(name.kind, name.text);
     if (name.kind == NameKind::kPhase && name.text == kEvaluation) evaluation_ = state.number;
-    if (name.kind == NameKind::kOperation) state.stage = stage_of_name(name.text);
+    if (name.kind != NameKind::kOperation) continue;
+    state.stage = stage_of_name(name.text);
+    state.is_reset = name.text == kReset;
   }
   scopes_.resize(labels_->operations.size() * kStages);
   for (auto& counts : transitions_of_) counts.resize(scopes_.size());
@@ -145,17 +149,24 @@ void SweepTables::start_at(uint64_t now, const OpenPhases& open_phases) {
     begun_phases_.push_back(phase.number);
   }
   marks_ = 0;
-  has_training_loop_ = false;
+  loop_begin_ = LoopBegin::kNone;
 }
 
 // ---- the training loop
 
 // One called training_loop says where it is, so marks of other operations count only without one; those within
-// evaluation never do.
-void SweepTables::mark_loop(LoopMark mark, uint64_t now) {
-  if (mark == LoopMark::kOperation && (has_training_loop_ || evaluates_)) return;
-  bool is_first = marks_ == 0 || (mark == LoopMark::kTrainingLoop && !has_training_loop_);
-  has_training_loop_ |= mark == LoopMark::kTrainingLoop;
+// evaluation never do. A reset does not begin it: environments are seeded before networks are built.
+void SweepTables::mark_loop(LoopMark mark, bool begins, uint64_t now) {
+  bool is_operation = mark <= LoopMark::kReset;
+  if (is_operation && (loop_begin_ == LoopBegin::kTrainingLoop || evaluates_)) return;
+  bool is_first = loop_begin_ == LoopBegin::kNone;
+  if (mark == LoopMark::kTrainingLoop) {
+    is_first |= loop_begin_ != LoopBegin::kTrainingLoop;
+    loop_begin_ = LoopBegin::kTrainingLoop;
+  } else if (loop_begin_ < LoopBegin::kKnown) {
+    bool is_reset = mark == LoopMark::kReset && !begins;
+    loop_begin_ = is_operation && begins ? LoopBegin::kOpen : is_reset ? LoopBegin::kNone : LoopBegin::kKnown;
+  }
   marks_++;
   if (has_devices_) epoch_++;
   outside_at_last_ = *outside_;

@@ -53,8 +53,12 @@ struct IdleDoing {
   bool operator<(const IdleDoing& other) const { return key() < other.key(); }
 };
 
-// What shows that the training loop has begun and has not ended.
-enum class LoopMark : uint8_t { kOperation, kTrainingLoop, kProgress };
+// What shows that the training loop has begun and has not ended: the outermost operation that begins or ends, of
+// simulation a reset where one was in it, or a report.
+enum class LoopMark : uint8_t { kOperation, kSimulation, kReset, kTrainingLoop, kProgress };
+
+// Whether a first mark holds: not if it turns out to be a reset, nor from a `training_loop` on.
+enum class LoopBegin : uint8_t { kNone, kOpen, kKnown, kTrainingLoop };
 
 struct OpenPhase {
   uint32_t number;
@@ -80,6 +84,7 @@ class SweepTables {
     NameKind kind{};
     uint8_t category = 0;
     Stage stage = Stage::kNone;
+    bool is_reset = false;
   };
 
   // To be called again when the catalog has grown. Names of device work stay unknown: no event has one.
@@ -125,7 +130,7 @@ class SweepTables {
   void add_idle(const IdleDoing& doing, uint64_t ticks);
 
   // An operation that no other one of its thread encloses begins or ends, or an iteration is reported.
-  void mark_loop(LoopMark mark, uint64_t now);
+  void mark_loop(LoopMark mark, bool begins, uint64_t now);
 
   // The phase with this number, 0 for none, counts from here on.
   void enter_phase(uint32_t number) {
@@ -274,7 +279,7 @@ class SweepTables {
   uint64_t first_mark_ticks_ = 0, last_mark_ticks_ = 0;
   uint64_t marks_ = 0;
   uint64_t first_mark_ = 1;  // that counts
-  bool has_training_loop_ = false;
+  LoopBegin loop_begin_ = LoopBegin::kNone;
   uint32_t evaluation_ = 0;  // the number of this phase; 0: no name is it
   bool evaluates_ = false;
 };

@@ -394,6 +394,10 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
+PyObject* call_hooked(PyObject* hooked, PyObject* const* arguments, size_t count, PyObject* names) {
+  return call(hooked, arguments, count, names);
+}
+
 PyObject* function_of(PyObject* hooked) { return as_hooked(hooked)->function; }
 
 void set_entry(PyObject* hooked, vectorcallfunc entry) { as_hooked(hooked)->vectorcall = entry; }

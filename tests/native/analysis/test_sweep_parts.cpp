@@ -144,15 +144,33 @@ TEST(Reports, SumUpProgress) {
   reports.add(Progress{false, 40, 0}, 60, 109);
   SweepResult result;
   reports.write(named.trace.names(), named.tables, false, result);
-  ASSERT_TRUE(result.progress.has_value());
-  EXPECT_EQ(result.progress->iterations, 2u);
-  EXPECT_EQ(result.progress->first_ticks, 10u);
-  EXPECT_EQ(result.progress->first_timesteps, 5u);
-  EXPECT_EQ(result.progress->last_ticks, 60u);
-  EXPECT_EQ(result.progress->last_timesteps, 40u);
-  EXPECT_EQ(result.progress->total_timesteps, 64u);
-  EXPECT_EQ(result.progress->baseline_timesteps, 5u);
-  EXPECT_EQ(result.progress->evaluation_ticks, 9u);
+  ASSERT_EQ(result.trainings.size(), 1u);
+  EXPECT_EQ(result.trainings[0].iterations, 2u);
+  EXPECT_EQ(result.trainings[0].first_ticks, 10u);
+  EXPECT_EQ(result.trainings[0].first_timesteps, 5u);
+  EXPECT_EQ(result.trainings[0].last_ticks, 60u);
+  EXPECT_EQ(result.trainings[0].last_timesteps, 40u);
+  EXPECT_EQ(result.trainings[0].total_timesteps, 64u);
+  EXPECT_EQ(result.trainings[0].baseline_timesteps, 5u);
+  EXPECT_EQ(result.trainings[0].evaluation_ticks, 9u);
+}
+
+TEST(Reports, ABaselineOrFewerTimestepsBeginATraining) {
+  Named named(kStep);
+  Reports reports(false);
+  reports.add(Progress{true, 0, 64}, 10, 0);
+  reports.add(Progress{false, 64, 64}, 20, 0);
+  reports.add(Progress{true, 64, 128}, 30, 5);
+  reports.add(Progress{false, 128, 128}, 40, 6);
+  reports.add(Progress{false, 1, 0}, 50, 6);
+  SweepResult result;
+  reports.write(named.trace.names(), named.tables, false, result);
+  ASSERT_EQ(result.trainings.size(), 3u);
+  EXPECT_EQ(result.trainings[1].first_ticks, 30u);
+  EXPECT_EQ(result.trainings[1].iterations, 1u);
+  EXPECT_EQ(result.trainings[1].evaluation_ticks, 1u);
+  EXPECT_EQ(result.trainings[2].first_timesteps, 1u);
+  EXPECT_FALSE(result.trainings[2].baseline_timesteps);
 }
 
 TEST(Reports, TakeTheBeginOfAThreadsSampleFromTheOneBefore) {
@@ -190,7 +208,7 @@ TEST(Reports, LeaveOutOfAWindowWhatDependsOnEarlierRecords) {
   reports.add(MemorySample{MemoryOwner::kHost, 0, 100, 200}, 0, 70);
   SweepResult window, whole;
   reports.write(named.trace.names(), named.tables, true, window);
-  EXPECT_FALSE(window.progress.has_value());
+  EXPECT_TRUE(window.trainings.empty());
   ASSERT_EQ(window.tasks.size(), 1u);
   EXPECT_EQ(window.tasks[0].ended, 1u);
   EXPECT_EQ(window.tasks[0].running_ticks, 3u);
