@@ -40,6 +40,7 @@ from rlscope.model import (
     Category,
     DeviceWork,
     NameKind,
+    Purpose,
 )
 from rlscope.trace.format import HOST, PERIODS_OF_CALLS, STACK_PERIOD_NS
 
@@ -48,6 +49,8 @@ MAIN = 0
 BOUNDS = range(3)
 BLOCKED = (Category.WAIT, Category.CUDA_WAIT, Category.NO_CORE)
 WITHOUT_DEVICE_IDLE = (Category.WAIT, Category.NO_CORE)
+#: Operations that are in no stage.
+LEAVING = [purpose.value for purpose in Purpose if purpose.leaves_stage]
 CUDA = (Category.CUDA, Category.CUDA_WAIT)
 BLOCKED_IN_NO_BOUNDARY = "(blocked)"
 #: In which stacks of native calls are looked at once.
@@ -115,10 +118,18 @@ def operations_of(stack: Stack) -> list[str]:
 
 
 def stage_of(operations: list[str]) -> str:
-    named = [name for name in operations if name in STAGES]
-    if named:
+    """Rule 1: what is in no stage again, by a callback in one, is in the training loop."""
+    named = [name for name in operations if name in (*STAGES, *LEAVING)]
+    if named and named[-1] not in LEAVING:
         return named[-1]
-    return TRAINING_LOOP if TRAINING_LOOP in operations else NO_OPERATION
+    return TRAINING_LOOP if TRAINING_LOOP in operations or outer_stage_of(operations) else NO_OPERATION
+
+
+def outer_stage_of(operations: list[str]) -> str:
+    """The stage in the middle of which a callback was called that is in no stage again; "" if there is none."""
+    named = [name for name in operations if name in (*STAGES, *LEAVING)]
+    stages = [name for name in named if name not in LEAVING]
+    return stages[-1] if stages and named[-1] in LEAVING else ""
 
 
 def is_busy(stack: Stack) -> bool:
@@ -410,9 +421,16 @@ class Twin:
         return boundaries[-1].name if boundaries else BLOCKED_IN_NO_BOUNDARY
 
     def row(
-        self, stream: int, category: Category, running: list[tuple[int, Work]], scope: tuple[str, str]
+        self,
+        stream: int,
+        category: Category,
+        running: list[tuple[int, Work]],
+        scope: tuple[str, str],
+        is_launchs: bool = False,
     ) -> tuple[str, ...]:
-        return self.phase(), *scope, category.label, resource_of(category, running), self.ready_in(stream, category)
+        outer = "" if is_launchs else outer_stage_of(self.operations(stream))
+        resource = resource_of(category, running)
+        return self.phase(), *scope, category.label, resource, self.ready_in(stream, category), outer
 
     def running(self, start: int, end: int) -> list[tuple[int, Work]]:
         """What runs on devices from start to end, between which nothing changes; the owner of the instant first."""
@@ -481,14 +499,14 @@ class Twin:
             if not running or self.has_several_devices:
                 devices = sum(1 << device for device in {device for device, _ in running})
                 self.idle.append((start, end, ticks, devices, self.doing(stream, category)))
-            if running and category in BLOCKED and not self.coincident:
+            is_launchs = bool(running) and category in BLOCKED and not self.coincident
+            if is_launchs:
                 scope = running[0][1].stage, running[0][1].operation  # rule 5
-            row = self.row(stream, category, running, scope)
+            row = self.row(stream, category, running, scope, is_launchs)
             self.breakdown[row] += ticks
             if category is Category.PYTHON or (row[5] == Category.PYTHON.label and not running):
                 self.unseen[(self.phase(), bool(self.operations(stream)), *scope)] += ticks
             # The label is not enough, as above: an operation may be called "(none)".
-            is_launchs = bool(running) and category in BLOCKED and not self.coincident
             is_outside = scope == (NO_OPERATION, NO_OPERATION) and (is_launchs or not self.operations(stream))
             if is_outside and not self.open_phases:
                 self.outside.append((start, end, ticks, row[3], row[4]))
@@ -505,7 +523,8 @@ class Twin:
             if running and any(removed):
                 turned = scope if self.coincident else (running[0][1].stage, running[0][1].operation)
                 resource = resource_of(Category.CUDA_WAIT, running)
-                add(self.turned, (row[0], *turned, "gpu", resource, ""), removed)
+                outer = row[6] if self.coincident else ""
+                add(self.turned, (row[0], *turned, "gpu", resource, "", outer), removed)
         self.spend_beside(working, end - start)
         self.beside += (end - start) * (sum(map(is_busy, self.stacks.values())) > 1)
         for stream in self.threads_in_part():

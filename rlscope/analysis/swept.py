@@ -40,6 +40,7 @@ class RowKey(NamedTuple):
     category: str
     resource: str
     ready_in: str = ""  # where a thread would run that has no core
+    outer_stage: str = ""  # which one a callback has left, or any other operation of a purpose
 
 
 class SweptTime(NamedTuple):
@@ -51,6 +52,7 @@ class SweptTime(NamedTuple):
     category: CategoryLabel
     resource: ResourceLabel
     ready_in: Label
+    outer_stage: Label
     ticks: Ticks
 
     @property
@@ -69,6 +71,7 @@ class SweptThreadTime(NamedTuple):
     category: CategoryLabel
     resource: ResourceLabel
     ready_in: Label
+    outer_stage: Label
     ticks: Ticks
 
 
@@ -297,12 +300,13 @@ class SweptOverhead(NamedTuple):
     operation: Label
     category: CategoryLabel
     resource: ResourceLabel
+    outer_stage: Label
     parts: PartBounds
 
     @property
     def key(self) -> RowKey:
         """Return the row of the breakdown."""
-        return RowKey(*self[:-1])
+        return RowKey(*self[:5], outer_stage=self.outer_stage)
 
 
 class SweptCorrection(NamedTuple):

@@ -26,14 +26,20 @@ GOLDEN = Path(__file__).parent.parent / "golden"
 CASES = sorted(path.name.removesuffix(".trace.txt") for path in GOLDEN.glob("*.trace.txt"))
 
 
+def short(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Without what most rows lack: where a thread without a core would run, and the stage around a callback."""
+    *row, ready_in, outer_stage = key
+    return (*row, ready_in, outer_stage) if outer_stage else (*row, ready_in) if ready_in else tuple(row)
+
+
 def joined(tables: dict[str, Any]) -> dict[str, Any]:
     """With table keys as in the expected files."""
     expected = {row: bounds[1] for row, bounds in tables["corrected"].items()}
     phases = [list(row) for row in tables["phases"]]
     tables = tables | {"corrected": expected, "uncorrectable": tables["uncorrectable"][1], "phases": phases}
     tables |= {name: [list(row) for row in tables[name]] for name in ("sample_tails", "collectives")}
-    for name in ("breakdown", "threads", "corrected"):  # where a thread without a core would run, if it has none
-        tables[name] = {key if key[-1] else key[:-1]: value for key, value in tables[name].items()}
+    for name in ("breakdown", "threads", "corrected"):
+        tables[name] = {short(key): value for key, value in tables[name].items()}
     tables["memory_series"] = {
         " / ".join(map(str, place)): [peak, [list(point) for point in points]]
         for place, (peak, points) in tables["memory_series"].items()

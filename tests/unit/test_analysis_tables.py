@@ -129,7 +129,7 @@ def test_document(analysis: Analysis) -> None:
     ]
     assert breakdown[-3] == {
         "process": "trainer", "phase": "train", "stage": "inference", "operation": "inference", "category": "backend",
-        "resource": "cpu", "ready_in": "", "seconds": 3e-7,
+        "resource": "cpu", "ready_in": "", "outer_stage": "", "seconds": 3e-7,
         "corrected_seconds": None, "corrected_low_s": None, "corrected_high_s": None,
     }  # fmt: skip
 

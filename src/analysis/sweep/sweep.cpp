@@ -271,7 +271,7 @@ template <bool kWithDetail>
     Scope before = thread.scope;
     thread.frames.push(before, id, now);
     if (time_.detail()) thread.operation_starts.push_back(now);
-    set_scope(thread, SweepTables::inner_scope(before, name));
+    set_scope(thread, tables_.inner_scope(before, name));
     if (is_recorded && !thread.is_fresh) thread.unread.begin_operation();
   } else {
     phase_changes();

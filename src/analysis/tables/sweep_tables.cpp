@@ -52,8 +52,30 @@ std::string_view function_of(const Name& name) {
 uint32_t SweepTables::number_of(NameKind kind, const std::string& name) {
   std::vector<std::string>& labels = kind == NameKind::kPhase ? labels_->phases : labels_->operations;
   auto [place, is_new] = numbers_[kind == NameKind::kPhase].try_emplace(name, labels.size());
-  if (is_new) labels.push_back(name);
+  if (is_new) {
+    labels.push_back(name);
+    if (kind == NameKind::kOperation) contexts_.push_back({purpose_of_name(name)});
+  }
   return place->second;
+}
+
+// Of an operation that has a number of its own in its usual context.
+uint32_t SweepTables::number_in(uint32_t operation, const Context& context) {
+  std::vector<std::string>& labels = labels_->operations;
+  auto [place, is_new] = numbers_in_.try_emplace({operation, context.purpose, context.left}, labels.size());
+  if (is_new) {
+    labels.push_back(labels[operation]);
+    contexts_.push_back(context);
+    make_room();
+  }
+  return place->second;
+}
+
+// For all scopes of the operations that there are.
+void SweepTables::make_room() {
+  scopes_.resize(labels_->operations.size() * kStages);
+  for (auto& counts : transitions_of_) counts.resize(scopes_.size());
+  counted_ = transitions_of_[evaluates_].data();
 }
 
 void SweepTables::learn_names(const std::vector<Name>& names) {
@@ -74,15 +96,22 @@ void SweepTables::learn_names(const std::vector<Name>& names) {
     if (name.kind == NameKind::kPhase && name.text == kEvaluation) evaluation_ = state.number;
     if (name.kind == NameKind::kOperation) state.stage = stage_of_name(name.text);
   }
-  scopes_.resize(labels_->operations.size() * kStages);
-  for (auto& counts : transitions_of_) counts.resize(scopes_.size());
-  counted_ = transitions_of_[evaluates_].data();
+  make_room();
   phases_.resize(labels_->phases.size());
 }
 
 Scope SweepTables::inner_scope(Scope outer, const NameState& operation) {
-  Stage stage = inner_stage(static_cast<Stage>(outer % kStages), operation.stage);
-  return operation.number * kStages + static_cast<Scope>(stage);
+  auto outer_stage = static_cast<Stage>(outer % kStages);
+  const Context& around = contexts_[outer / kStages];
+  const Context& usual = contexts_[operation.number];
+  Context context{inner_purpose(around.purpose, usual.purpose), around.left};
+  if (operation.stage == kLeavesStage && outer_stage > Stage::kTrainingLoop) {
+    context.left = outer_stage;
+  } else if (operation.stage > Stage::kTrainingLoop && operation.stage != kLeavesStage) {
+    context.left = Stage::kNone;
+  }
+  uint32_t number = context == usual ? operation.number : number_in(operation.number, context);
+  return number * kStages + static_cast<Scope>(inner_stage(outer_stage, operation.stage));
 }
 
 Scope SweepTables::scope_of(const LaunchSite& launch_site) const {
@@ -222,7 +251,7 @@ void SweepTables::add_cells(uint32_t thread, uint32_t phase, Scope scope, const 
     auto category = static_cast<uint8_t>(i % kCategories);
     cells.push_back({thread, phase_order_.place_of[phase], operation_order_.place_of[scope / kStages],
                      kStageOrder.place_of[scope % kStages], category >= kNoCore ? static_cast<Category>(category) : folded_category(category),
-                     resource_of(i), row.ticks[i]});
+                     resource_of(i), left_by(scope), row.ticks[i]});
   }
 }
 
@@ -245,7 +274,7 @@ std::vector<AnyCell> SweepTables::folded(std::vector<AnyCell> cells) {
 
 SweptTime SweepTables::time_of(const Cell& cell) const {
   return {labels_->phases[phase_order_.label_at[cell.phase_place]], stage_label(cell.stage_place),
-          operation_label(cell.operation_place), cell.category, cell.resource, ready_in(cell.category), cell.ticks};
+          operation_label(cell.operation_place), cell.category, cell.resource, ready_in(cell.category), outer_stage(cell.left), cell.ticks};
 }
 
 void SweepTables::write(const std::vector<Name>& names, SweepResult& result) {
@@ -269,7 +298,8 @@ void SweepTables::write(const std::vector<Name>& names, SweepResult& result) {
   result.threads.reserve(cells.size());
   for (const Cell& cell : cells) {
     SweptTime time = time_of(cell);
-    result.threads.push_back({cell.thread, time.phase, time.stage, time.operation, time.category, time.resource, time.ready_in, time.ticks});
+    result.threads.push_back({cell.thread, time.phase, time.stage, time.operation, time.category, time.resource,
+                              time.ready_in, time.outer_stage, time.ticks});
   }
   result.transitions = transitions(false);
   result.evaluation_transitions = transitions(true);
@@ -366,7 +396,7 @@ void SweepTables::write_overhead(const std::vector<Name>& names, const Correctio
       auto category = static_cast<uint8_t>(place.cell % kCategories);
       rows->push_back({labels_->phases[place.phase], kStageLabels[place.scope % kStages],
                        labels_->operations[place.scope / kStages], folded_category(category),
-                       resource_of(place.cell), bounds(parts)});
+                       resource_of(place.cell), outer_stage(left_by(place.scope)), bounds(parts)});
     }
   }
   for (uint32_t id = 0; id < names_.size(); id++) {
@@ -416,8 +446,10 @@ void SweepTables::write_detail(const std::vector<Name>& names, const Detail& det
   found.iteration_entries = detail.iteration_entries();
   for (IterationEntry& entry : found.iteration_entries) entry.cell = function_places[entry.cell];
 
-  for (const auto& [scope, instances] : detail.instances()) {
-    SweptInstances row{stage_of(scope), operation_of(scope), instances.count, instances.ticks};
+  std::map<std::pair<std::string_view, std::string_view>, Instances> merged;
+  for (const auto& [scope, instances] : detail.instances()) merged[{stage_of(scope), operation_of(scope)}] += instances;
+  for (const auto& [place, instances] : merged) {
+    SweptInstances row{place.first, place.second, instances.count, instances.ticks};
     for (const auto& [ticks, count] : instances.counts) row.lengths.push_back({ticks, count});
     for (const SweptInstance& slow : instances.slowest) {
       if (slow.ticks) row.slowest.push_back(slow);

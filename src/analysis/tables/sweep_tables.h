@@ -89,7 +89,7 @@ class SweepTables {
   const NameState& name(uint32_t id) const { return names_[id]; }
 
   // The scope of an operation that begins where `outer` is open.
-  static Scope inner_scope(Scope outer, const NameState& operation);
+  Scope inner_scope(Scope outer, const NameState& operation);
   // The scope of work; the launch site's operation must be known.
   Scope scope_of(const LaunchSite& launch_site) const;
 
@@ -172,6 +172,13 @@ class SweepTables {
   void write_overhead(const std::vector<Name>& names, const Correction& correction, SweepResult& result) const;
 
  private:
+  // Where an operation was opened: what for and, where one around it has left a stage for none, in which.
+  struct Context {
+    Purpose purpose = Purpose::kTraining;
+    Stage left = Stage::kNone;
+
+    bool operator==(const Context& other) const { return purpose == other.purpose && left == other.left; }
+  };
   struct TransitionCounts {
     uint64_t of[name_categories()][name_categories()] = {};  // from, to
   };
@@ -202,9 +209,10 @@ class SweepTables {
     uint8_t stage_place;
     Category category;
     Resource resource;
+    Stage left;
     uint64_t ticks;
 
-    auto key() const { return std::tie(thread, phase_place, stage_place, operation_place, category, resource); }
+    auto key() const { return std::tie(thread, phase_place, stage_place, operation_place, category, resource, left); }
     void add(const Cell& same) { ticks += same.ticks; }
   };
   // The same of device work, by name id; 0 for all of a launch site.
@@ -228,6 +236,11 @@ class SweepTables {
   };
 
   uint32_t number_of(NameKind kind, const std::string& name);
+  uint32_t number_in(uint32_t operation, const Context& context);
+  void make_room();
+  Stage left_by(Scope scope) const { return contexts_[scope / kStages].left; }
+  // The stage that an operation around the scope's has left; empty without one.
+  std::string_view outer_stage(Stage left) const { return left == Stage::kNone ? "" : kStageLabels[static_cast<size_t>(left)]; }
   void find_row(Scope scope);
   void find_wait(uint32_t phase, uint32_t number);
   static LabelOrder order_of(const std::vector<std::string>& labels);
@@ -253,6 +266,9 @@ class SweepTables {
   std::vector<NameState> names_;                                   // by id
   std::unordered_map<std::string, uint32_t> numbers_[2];           // operations, phases
   std::shared_ptr<Labels> labels_ = std::make_shared<Labels>(Labels{{"(none)"}, {"(none)"}});  // by number
+  // An operation has another number, and the same label, in another context.
+  std::vector<Context> contexts_{{}};                              // by number of the operation
+  std::map<std::tuple<uint32_t, Purpose, Stage>, uint32_t> numbers_in_;
   LabelOrder operation_order_, phase_order_;
   std::vector<ScopeState> scopes_;                                 // by scope
   std::map<std::pair<uint32_t, Scope>, Row> rows_;                 // by phase, scope

@@ -56,8 +56,45 @@ enum class Stage : uint8_t {
 constexpr const char* kStageLabels[] = {"(none)",    "training_loop",   "simulation",
                                         "inference", "backpropagation", "synchronisation"};
 constexpr size_t kStages = std::size(kStageLabels);
+// Instead of a stage, of an operation that is in none of those around it: what a library calls in the middle of one.
+constexpr Stage kLeavesStage{0x1F};
+
+// What an operation is for, beside its stage.
+enum class Purpose : uint8_t {
+  kTraining = 0,
+  kCallback = 1,
+  kCheckpoint = 2,
+  kLog = 3,
+  kRender = 4,
+  kCompile = 5,
+  kImport = 6,
+  kGarbageCollection = 7,
+};
+struct PurposeColumns {
+  const char* label;
+  bool interrupts;    // whatever is going on, so that it is the purpose wherever it is open; of the others the outermost is
+  bool leaves_stage;  // what it does itself is in no stage
+};
+constexpr PurposeColumns kPurposeColumns[] = {
+    {"training", false, false}, {"callback", false, true}, {"checkpoint", false, true}, {"log", false, true},
+    {"render", false, false},   {"compile", true, false},  {"import", true, false},     {"garbage_collection", true, false},
+};
+
+inline Purpose purpose_of_name(std::string_view name) {
+  for (size_t purpose = 1; purpose < std::size(kPurposeColumns); purpose++) {
+    if (name == kPurposeColumns[purpose].label) return static_cast<Purpose>(purpose);
+  }
+  return Purpose::kTraining;
+}
+
+// The purpose inside an operation that is entered where `outer` applies.
+inline Purpose inner_purpose(Purpose outer, Purpose operation) {
+  bool interrupts = kPurposeColumns[static_cast<size_t>(operation)].interrupts;
+  return interrupts || outer == Purpose::kTraining ? operation : outer;
+}
 
 inline Stage stage_of_name(std::string_view name) {
+  if (kPurposeColumns[static_cast<size_t>(purpose_of_name(name))].leaves_stage) return kLeavesStage;
   for (size_t stage = 1; stage < kStages; stage++) {
     if (name == kStageLabels[stage]) return static_cast<Stage>(stage);
   }
@@ -66,6 +103,7 @@ inline Stage stage_of_name(std::string_view name) {
 
 // The stage inside an operation that is entered where `outer` applies.
 inline Stage inner_stage(Stage outer, Stage operation) {
+  if (operation == kLeavesStage) return outer > Stage::kTrainingLoop ? Stage::kTrainingLoop : outer;
   return operation > Stage::kTrainingLoop || outer == Stage::kNone ? operation : outer;
 }
 
