@@ -126,6 +126,7 @@ class Purpose(Name):
         dark: the same on a dark page.
         leaves_stage: whether its operation is in none of the stages around it: a library calls it in their middle.
         interrupts: whether it is the purpose wherever it is open; of the others that are open the outermost is.
+        shows_loop: whether the training loop has begun where its operation is in no other one.
     """
 
     words: str
@@ -133,19 +134,20 @@ class Purpose(Name):
     dark: str
     leaves_stage: bool
     interrupts: bool
+    shows_loop: bool
 
-    TRAINING = "training", "training", "#0e9d61", "#3cdca3", False, False
-    CALLBACK = "callback", "callbacks", "#9b3ea5", "#ec28f9", True, False
-    CHECKPOINT = "checkpoint", "checkpoints", "#1e46be", "#1e78aa", True, False
-    LOG = "log", "logging", "#cf7c09", "#f4b258", True, False
-    RENDER = "render", "rendering", "#a4373a", "#f08a8d", False, False
-    COMPILE = "compile", "compiling", "#142858", "#bfcfef", False, True
-    IMPORT = "import", "imports", "#656a73", "#7a7f8b", False, True
-    GARBAGE_COLLECTION = "garbage_collection", "garbage collection", "#7a5c00", "#d9b300", False, True
-    EVALUATION = "evaluation", "evaluation", "#00788a", "#4fd3e3", False, False
-    STARTING_UP = "starting_up", "starting up", "#8a8f98", "#9aa0ab", False, False
-    AFTERWARDS = "afterwards", "afterwards", "#8a8f98", "#9aa0ab", False, False
-    UNPLACED = "(none)", "in no loop", "#8a8f98", "#9aa0ab", False, False
+    TRAINING = "training", "training", "#0e9d61", "#3cdca3", False, False, True
+    CALLBACK = "callback", "callbacks", "#9b3ea5", "#ec28f9", True, False, True
+    CHECKPOINT = "checkpoint", "checkpoints", "#1e46be", "#1e78aa", True, False, False
+    LOG = "log", "logging", "#cf7c09", "#f4b258", True, False, False
+    RENDER = "render", "rendering", "#a4373a", "#f08a8d", False, False, True
+    COMPILE = "compile", "compiling", "#142858", "#bfcfef", False, True, True
+    IMPORT = "import", "imports", "#656a73", "#7a7f8b", False, True, False
+    GARBAGE_COLLECTION = "garbage_collection", "garbage collection", "#7a5c00", "#d9b300", False, True, False
+    EVALUATION = "evaluation", "evaluation", "#00788a", "#4fd3e3", False, False, True
+    STARTING_UP = "starting_up", "starting up", "#8a8f98", "#9aa0ab", False, False, True
+    AFTERWARDS = "afterwards", "afterwards", "#8a8f98", "#9aa0ab", False, False, True
+    UNPLACED = "(none)", "in no loop", "#8a8f98", "#9aa0ab", False, False, True
 
 
 #: In which a framework traces and compiles a function.
@@ -155,6 +157,9 @@ CALLBACK: str = Purpose.CALLBACK.value
 CHECKPOINT: str = Purpose.CHECKPOINT.value
 LOG: str = Purpose.LOG.value
 RENDER: str = Purpose.RENDER.value
+
+#: Operations that do not show where the training loop is.
+NOT_OF_LOOP: tuple[str, ...] = (NO_OPERATION, *(purpose.value for purpose in Purpose if not purpose.shows_loop))
 
 TRAINING_LOOP: str = Stage.TRAINING_LOOP.value
 SIMULATION: str = Stage.SIMULATION.value

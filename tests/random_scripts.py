@@ -27,7 +27,7 @@ from rlscope.analysis.correction.costs import Bounds, Cost
 from rlscope.model import CALLBACK, STAGES, Category, DeviceWork
 from rlscope.trace import format as fmt
 
-OPERATIONS = ("training_loop", *STAGES, "step", "(none)", CALLBACK, "log", "render", "compile")
+OPERATIONS = ("training_loop", *STAGES, "step", "(none)", CALLBACK, "log", "compile", "garbage_collection")
 CHOICES = (
     *("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "progress", "absent", "task", "sample",
     "collective", "memory", "ran", "ran",

@@ -61,6 +61,26 @@ class SweptTime(NamedTuple):
         return RowKey(*self[:-1])
 
 
+class SweptPurpose(NamedTuple):
+    """The ticks of a process for one purpose.
+
+    Attributes:
+        phase: The phase of the process.
+        purpose: What the operations were for; `training` if they say nothing of it.
+        stage: The stage.
+        category: The layer.
+        part: Of time outside of operations and phases the `LoopPart`; else empty.
+        ticks: The ticks; over all rows they sum to those of the breakdown.
+    """
+
+    phase: Label
+    purpose: Label
+    stage: Label
+    category: CategoryLabel
+    part: Label
+    ticks: Ticks
+
+
 class SweptThreadTime(NamedTuple):
     """The ticks of one row of a thread's own breakdown; `thread` is its number in the process."""
 
@@ -341,6 +361,7 @@ class Swept:
         unresolved_launches: How many pieces of device work were launched by a call that is not known.
         why: What is missing, one sentence each; empty if nothing is.
         breakdown: The process's time; its ticks sum to `end_ticks - start_ticks`.
+        purposes: The process's time by what it was for.
         threads: Each thread's own view; empty unless asked for.
         transitions: Those outside the phase `evaluation`.
         evaluation_transitions: Those in it.
@@ -391,6 +412,7 @@ class Swept:
     unresolved_launches: int
     why: tuple[str, ...]
     breakdown: list[SweptTime]
+    purposes: list[SweptPurpose]
     threads: list[SweptThreadTime]
     transitions: list[SweptTransition]
     evaluation_transitions: list[SweptTransition]

@@ -1,9 +1,12 @@
-"""What callbacks do, checkpoints and logs are operations of their own, in none of the stages around them."""
+"""Callbacks, checkpoints, logs and collections of garbage are operations: of which stage, of which thread, and when."""
 
+import gc
 from collections import Counter
 from pathlib import Path
 
 from recording import record
+
+import rlscope
 
 
 def test_callbacks_of_stable_baselines3_are_no_inference(tmp_path: Path) -> None:
@@ -25,3 +28,27 @@ def test_callbacks_of_stable_baselines3_are_no_inference(tmp_path: Path) -> None
     assert {"evaluate", "simulation"} <= evaluating and "checkpoint" not in evaluating
     assert begun["callback"] >= 128 + 200
     assert (tmp_path / "last.zip").exists()
+
+
+def test_collections_of_garbage_are_operations_of_the_thread_that_collects(tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", "garbage_collections.py")
+    assert recording.returncode == 0, recording.stderr
+    found = recording.main_sweep()
+    begun = {(row.stage, row.operation): row.begins for row in found["cpu_times"]}
+    assert begun["simulation", "garbage_collection"] == 3
+    assert begun["inference", "garbage_collection"] == 1
+    # Those in no operation, with some of Python's own, do not say where the loop is.
+    in_none = {row.part for row in found["purposes"] if row.purpose == "garbage_collection" and row.part}
+    assert in_none == {"before", "in"}
+    assert not any(row.operation == "garbage_collection" and row.stage == "(none)" for row in found["breakdown"])
+    assert found["threads_in_operations"] == 2
+    # The main thread has both; nobody else's time is added.
+    of_main = sum(row.ticks for row in found["purposes"])
+    assert of_main == found["end_ticks"] - found["start_ticks"]
+
+
+def test_the_collectors_callbacks_are_as_before_when_a_recording_has_ended(tmp_path: Path) -> None:
+    before = [*gc.callbacks]
+    with rlscope.profile(tmp_path / "trace"):
+        assert len(gc.callbacks) == len(before) + 1
+    assert gc.callbacks == before

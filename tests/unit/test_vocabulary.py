@@ -107,13 +107,13 @@ def test_the_headers_have_no_more(enumeration: type[Enum]) -> None:
 
 def test_purposes_of_operations_are_those_of_the_header() -> None:
     native = of_native("Purpose", FORMAT)
-    operations = [purpose for purpose in Purpose][: len(native)]
+    operations = list(Purpose)[: len(native)]
     assert [(purpose.name, purpose.value) for purpose in operations] == native
-    columns = re.findall(r'\{"(\w+)", (true|false), (true|false)\}', (ROOT / FORMAT).read_text())
+    columns = re.findall(r'\{"(\w+)", (true|false), (true|false), (true|false)\}', (ROOT / FORMAT).read_text())
     assert columns == [
-        (purpose.value, str(purpose.interrupts).lower(), str(purpose.leaves_stage).lower()) for purpose in operations
+        (purpose.value, *(str(each).lower() for each in (purpose.interrupts, purpose.leaves_stage, purpose.shows_loop)))
+        for purpose in operations
     ]
-    assert not any(purpose.interrupts or purpose.leaves_stage for purpose in [*Purpose][len(native) :])
 
 
 @pytest.mark.parametrize("purpose", Purpose, ids=str)

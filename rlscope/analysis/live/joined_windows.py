@@ -52,6 +52,7 @@ def joined_processes(parts: Sequence[Swept]) -> Swept:
         events=_counts(part.events for part in parts),
         progress=joined_progress([part.progress for part in parts if part.progress is not None]),
         # Nobody asks a window for these.
+        purposes=[],
         threads=[],
         transitions=[],
         evaluation_transitions=[],

@@ -330,14 +330,16 @@ void Sweep::match_open_frames(Thread& thread) {
 
 void Sweep::set_scope(Thread& thread, Scope scope) {
   pass_cpu_time(thread);
-  bool enters_or_leaves = (thread.scope == 0) != (scope == 0);
-  if (thread.scope == 0) {
-    bool is_loop = static_cast<Stage>(scope % kStages) == Stage::kTrainingLoop;
-    thread.outermost = is_loop ? LoopMark::kTrainingLoop : LoopMark::kOperation;
-    busy_.begin_operation(thread);
-    thread.sample_since = time_.now();
+  bool was_outside = tables_.is_outside(thread.scope);
+  if (was_outside != tables_.is_outside(scope)) {
+    if (was_outside) {
+      thread.outermost = tables_.mark_of(scope);
+      busy_.begin_operation(thread);
+      thread.sample_since = time_.now();
+    }
+    time_.mark_loop(thread.outermost);
   }
-  if (enters_or_leaves) time_.mark_loop(thread.outermost);
+  bool has_or_had_none = (thread.scope == 0) != (scope == 0);
   if (!thread.is_main || !owner_.has_several()) {
     thread.scope = scope;
     go_on_with_cpu_time(thread);
@@ -349,7 +351,7 @@ void Sweep::set_scope(Thread& thread, Scope scope) {
   thread.scope = scope;
   go_on_with_cpu_time(thread);
   note_busy(thread);
-  if (enters_or_leaves) owner_.scope_of_main_changed();
+  if (has_or_had_none) owner_.scope_of_main_changed();
   set_cell();
 }
 
@@ -464,7 +466,7 @@ SweepResult Sweep::result() {
   names_.learn();
   time_.wait_changed();
   for (const Thread* thread : owner_.threads()) {
-    if (thread->scope != 0) time_.mark_loop(thread->outermost);
+    if (!tables_.is_outside(thread->scope)) time_.mark_loop(thread->outermost);
   }
   result.beside_ticks = busy_.ticks(now);
   result.threads_in_operations = busy_.in_operations();

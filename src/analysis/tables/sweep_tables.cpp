@@ -62,13 +62,14 @@ uint32_t SweepTables::number_of(NameKind kind, const std::string& name) {
 // Of an operation that has a number of its own in its usual context.
 uint32_t SweepTables::number_in(uint32_t operation, const Context& context) {
   std::vector<std::string>& labels = labels_->operations;
-  auto [place, is_new] = numbers_in_.try_emplace({operation, context.purpose, context.left}, labels.size());
-  if (is_new) {
-    labels.push_back(labels[operation]);
-    contexts_.push_back(context);
-    make_room();
-  }
-  return place->second;
+  auto [place, is_new] = numbers_in_.try_emplace({operation, context.purpose, context.left, context.is_outside}, labels.size());
+  uint32_t number = place->second;
+  if (!is_new) return number;
+  labels.push_back(labels[context.is_outside ? 0 : operation]);
+  contexts_.push_back(context);
+  make_room();
+  if (context.is_outside) outside_.push_back({context.purpose, &rows_[{0, static_cast<Scope>(number * kStages)}]});
+  return number;
 }
 
 // For all scopes of the operations that there are.
@@ -105,12 +106,14 @@ Scope SweepTables::inner_scope(Scope outer, const NameState& operation) {
   const Context& around = contexts_[outer / kStages];
   const Context& usual = contexts_[operation.number];
   Context context{inner_purpose(around.purpose, usual.purpose), around.left};
+  const PurposeColumns& purpose = columns_of(usual.purpose);
+  context.is_outside = around.is_outside && purpose.interrupts && !purpose.shows_loop;
   if (operation.stage == kLeavesStage && outer_stage > Stage::kTrainingLoop) {
     context.left = outer_stage;
   } else if (operation.stage > Stage::kTrainingLoop && operation.stage != kLeavesStage) {
     context.left = Stage::kNone;
   }
-  uint32_t number = context == usual ? operation.number : number_in(operation.number, context);
+  uint32_t number = context.key() == usual.key() ? operation.number : number_in(operation.number, context);
   return number * kStages + static_cast<Scope>(inner_stage(outer_stage, operation.stage));
 }
 
@@ -182,17 +185,17 @@ void SweepTables::start_at(uint64_t now, const OpenPhases& open_phases) {
 // One called training_loop says where it is, so marks of other operations count only without one; those within
 // evaluation never do.
 void SweepTables::mark_loop(LoopMark mark, uint64_t now) {
-  if (mark == LoopMark::kOperation && (has_training_loop_ || evaluates_)) return;
+  if (mark == LoopMark::kNothing || (mark == LoopMark::kOperation && (has_training_loop_ || evaluates_))) return;
   bool is_first = marks_ == 0 || (mark == LoopMark::kTrainingLoop && !has_training_loop_);
   has_training_loop_ |= mark == LoopMark::kTrainingLoop;
   marks_++;
   if (has_devices_) epoch_++;
-  outside_at_last_ = *outside_;
+  for (Outside& outside : outside_) outside.at_last = *outside.row;
   last_mark_ticks_ = now;
   if (is_first) {
     first_mark_ticks_ = now;
     first_mark_ = marks_;
-    outside_at_first_ = *outside_;
+    for (Outside& outside : outside_) outside.at_first = *outside.row;
   }
 }
 
@@ -218,17 +221,42 @@ void SweepTables::write_outside(SweepResult& result) const {
   std::map<std::tuple<LoopPart, Category, Resource>, uint64_t> sums;
   for (size_t i = 0; i < kCells; i++) {
     auto category = static_cast<uint8_t>(i % kCategories);
-    auto add = [&](LoopPart part, uint64_t ticks) {
-      if (ticks) sums[{part, folded_category(category), resource_of(i)}] += ticks;
-    };
-    uint64_t first = marks_ ? outside_at_first_.ticks[i] : outside_->ticks[i];
-    uint64_t last = marks_ ? outside_at_last_.ticks[i] : outside_->ticks[i];
-    add(LoopPart::kBefore, first);
-    add(LoopPart::kIn, last - first);
-    add(LoopPart::kAfter, outside_->ticks[i] - last);
+    for (const Outside& outside : outside_) {
+      std::array<uint64_t, 3> parts = outside.parts(i, marks_ > 0);
+      for (size_t part = 0; part < parts.size(); part++) {
+        if (parts[part]) sums[{static_cast<LoopPart>(part), folded_category(category), resource_of(i)}] += parts[part];
+      }
+    }
   }
   for (const auto& [key, ticks] : sums) {
     result.outside.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), ticks});
+  }
+}
+
+// Before the rows are moved.
+void SweepTables::write_purposes(SweepResult& result) const {
+  using Key = std::tuple<std::string_view, std::string_view, std::string_view, Category, std::string_view>;
+  std::map<Key, uint64_t> sums;
+  auto add = [&](uint32_t phase, Purpose purpose, Scope scope, size_t cell, std::string_view part, uint64_t ticks) {
+    Category category = folded_category(static_cast<uint8_t>(cell % kCategories));
+    if (ticks) sums[{labels_->phases[phase], columns_of(purpose).label, stage_of(scope), category, part}] += ticks;
+  };
+  for (const auto& [key, row] : rows_) {
+    const auto& [phase, scope] = key;
+    if (phase == 0 && is_outside(scope)) continue;
+    for (size_t i = 0; i < kCells; i++) add(phase, contexts_[scope / kStages].purpose, scope, i, "", row.ticks[i]);
+  }
+  for (const Outside& outside : outside_) {
+    for (size_t i = 0; i < kCells; i++) {
+      std::array<uint64_t, 3> parts = outside.parts(i, marks_ > 0);
+      for (size_t part = 0; part < parts.size(); part++) {
+        add(0, outside.purpose, 0, i, kLoopPartLabels[part], parts[part]);
+      }
+    }
+  }
+  for (const auto& [key, ticks] : sums) {
+    const auto& [phase, purpose, stage, category, part] = key;
+    result.purposes.push_back({phase, purpose, stage, category, part, ticks});
   }
 }
 
@@ -283,6 +311,7 @@ void SweepTables::write(const std::vector<Name>& names, SweepResult& result) {
   phase_order_ = order_of(labels_->phases);
   std::vector<Cell> cells;
   write_outside(result);
+  write_purposes(result);
   if (marks_) result.loop = {first_mark_ticks_, last_mark_ticks_};
   for (const auto& [key, row] : rows_) add_cells(0, key.first, key.second, row, cells);
   rows_.clear();

@@ -1,5 +1,6 @@
 // Where the sweep adds up: ticks and counts in dense tables that grow as names and their combinations appear.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -54,7 +55,7 @@ struct IdleDoing {
 };
 
 // What shows that the training loop has begun and has not ended.
-enum class LoopMark : uint8_t { kOperation, kTrainingLoop, kProgress };
+enum class LoopMark : uint8_t { kNothing, kOperation, kTrainingLoop, kProgress };
 
 struct OpenPhase {
   uint32_t number;
@@ -146,6 +147,13 @@ class SweepTables {
     transitions->of[from][to]++;
   }
 
+  // Whether time there is in none of the operations that show where the training loop is.
+  bool is_outside(Scope scope) const { return contexts_[scope / kStages].is_outside; }
+  // What an operation with this scope shows that no other one encloses.
+  LoopMark mark_of(Scope scope) const {
+    if (static_cast<Stage>(scope % kStages) == Stage::kTrainingLoop) return LoopMark::kTrainingLoop;
+    return columns_of(contexts_[scope / kStages].purpose).shows_loop ? LoopMark::kOperation : LoopMark::kNothing;
+  }
   const char* stage_of(Scope scope) const { return kStageLabels[scope % kStages]; }
   const std::string& phase_of(uint32_t phase) const { return labels_->phases[phase]; }
   const std::string& operation_of(Scope scope) const { return labels_->operations[scope / kStages]; }
@@ -176,8 +184,9 @@ class SweepTables {
   struct Context {
     Purpose purpose = Purpose::kTraining;
     Stage left = Stage::kNone;
+    bool is_outside = false;  // all operations, as one that may come anywhere in a program's life is, in no other one
 
-    bool operator==(const Context& other) const { return purpose == other.purpose && left == other.left; }
+    auto key() const { return std::tie(purpose, left, is_outside); }
   };
   struct TransitionCounts {
     uint64_t of[name_categories()][name_categories()] = {};  // from, to
@@ -259,6 +268,7 @@ class SweepTables {
   void settle(IdleCells& cells, const Row& row) const;
   std::string_view function_label(const std::vector<Name>& names, uint32_t number) const;
   void write_outside(SweepResult& result) const;
+  void write_purposes(SweepResult& result) const;
   WorkCell work_cell(uint32_t device, const LaunchSite& launch_site, uint32_t name, const WorkSum& sum) const;
 
   bool has_detail_;
@@ -267,8 +277,8 @@ class SweepTables {
   std::unordered_map<std::string, uint32_t> numbers_[2];           // operations, phases
   std::shared_ptr<Labels> labels_ = std::make_shared<Labels>(Labels{{"(none)"}, {"(none)"}});  // by number
   // An operation has another number, and the same label, in another context.
-  std::vector<Context> contexts_{{}};                              // by number of the operation
-  std::map<std::tuple<uint32_t, Purpose, Stage>, uint32_t> numbers_in_;
+  std::vector<Context> contexts_{{Purpose::kTraining, Stage::kNone, true}};  // by number of the operation
+  std::map<std::tuple<uint32_t, Purpose, Stage, bool>, uint32_t> numbers_in_;
   LabelOrder operation_order_, phase_order_;
   std::vector<ScopeState> scopes_;                                 // by scope
   std::map<std::pair<uint32_t, Scope>, Row> rows_;                 // by phase, scope
@@ -285,8 +295,19 @@ class SweepTables {
   std::vector<WaitState> waits_{{}};    // by number; 0 is none
   uint32_t wait_in_no_boundary_ = 0;
   std::map<std::pair<uint32_t, uint32_t>, WaitSum> wait_sums_;  // by phase, wait
-  Row* outside_ = &rows_[{0, 0}];            // in no phase and no operation
-  Row outside_at_first_, outside_at_last_;  // what it was at the first and at the last mark of the loop
+  // In no phase and outside of operations.
+  struct Outside {
+    Purpose purpose;
+    Row* row;
+    Row at_first{}, at_last{};  // what it was at the first and at the last mark of the loop
+
+    // What a cell has in each part of the program's life.
+    std::array<uint64_t, 3> parts(size_t cell, bool has_marks) const {
+      uint64_t all = row->ticks[cell], first = has_marks ? at_first.ticks[cell] : all, last = has_marks ? at_last.ticks[cell] : all;
+      return {first, last - first, all - last};
+    }
+  };
+  std::vector<Outside> outside_{{Purpose::kTraining, &rows_[{0, 0}]}};
   uint64_t first_mark_ticks_ = 0, last_mark_ticks_ = 0;
   uint64_t marks_ = 0;
   uint64_t first_mark_ = 1;  // that counts

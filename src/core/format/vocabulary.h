@@ -74,11 +74,19 @@ struct PurposeColumns {
   const char* label;
   bool interrupts;    // whatever is going on, so that it is the purpose wherever it is open; of the others the outermost is
   bool leaves_stage;  // what it does itself is in no stage
+  bool shows_loop;    // where no operation encloses it, the training loop has begun
 };
 constexpr PurposeColumns kPurposeColumns[] = {
-    {"training", false, false}, {"callback", false, true}, {"checkpoint", false, true}, {"log", false, true},
-    {"render", false, false},   {"compile", true, false},  {"import", true, false},     {"garbage_collection", true, false},
+    {"training", false, false, true},
+    {"callback", false, true, true},
+    {"checkpoint", false, true, false},
+    {"log", false, true, false},
+    {"render", false, false, true},
+    {"compile", true, false, true},
+    {"import", true, false, false},
+    {"garbage_collection", true, false, false},
 };
+inline const PurposeColumns& columns_of(Purpose purpose) { return kPurposeColumns[static_cast<size_t>(purpose)]; }
 
 inline Purpose purpose_of_name(std::string_view name) {
   for (size_t purpose = 1; purpose < std::size(kPurposeColumns); purpose++) {
@@ -89,12 +97,11 @@ inline Purpose purpose_of_name(std::string_view name) {
 
 // The purpose inside an operation that is entered where `outer` applies.
 inline Purpose inner_purpose(Purpose outer, Purpose operation) {
-  bool interrupts = kPurposeColumns[static_cast<size_t>(operation)].interrupts;
-  return interrupts || outer == Purpose::kTraining ? operation : outer;
+  return columns_of(operation).interrupts || outer == Purpose::kTraining ? operation : outer;
 }
 
 inline Stage stage_of_name(std::string_view name) {
-  if (kPurposeColumns[static_cast<size_t>(purpose_of_name(name))].leaves_stage) return kLeavesStage;
+  if (columns_of(purpose_of_name(name)).leaves_stage) return kLeavesStage;
   for (size_t stage = 1; stage < kStages; stage++) {
     if (name == kStageLabels[stage]) return static_cast<Stage>(stage);
   }
