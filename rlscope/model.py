@@ -116,9 +116,10 @@ class Stage(Name):
 
 
 class Purpose(Name):
-    """What time is for, beside its stage. In this order, the first eight, `src/core/format/vocabulary.h` has them too.
+    """This is what time is for, beside its stage.
 
-    All of these but the first are operations of their name.
+    The first eight are in `src/core/format/vocabulary.h` too, in this order; all of these but the first have an
+    operation of their name.
 
     Attributes:
         words: what tables and pages call it.

@@ -338,9 +338,9 @@ class Twin:
         self.start = self.counted_from = now
         self.gaps_at_window = [*self.gaps.values()]
         for counter in (
-            self.breakdown, self.threads, self.entered_waits, self.waited, self.waited_in_operations, self.transitions,
-            self.purposes, self.evaluation_transitions, self.events, self.crossings, self.cuda_calls, self.tasks, self.busy,
-            self.busy_of, self.exposed_of, self.communicating, self.marks, self.outside, self.waited_outside,
+            self.breakdown, self.purposes, self.threads, self.entered_waits, self.waited, self.waited_in_operations,
+            self.transitions, self.evaluation_transitions, self.events, self.crossings, self.cuda_calls, self.tasks,
+            self.busy, self.busy_of, self.exposed_of, self.communicating, self.marks, self.outside, self.waited_outside,
             self.progress, self.memory, self.lines, self.unseen, self.last_sync, self.syncs, self.sync_lines,
             self.sites, self.seen_calls,
         ):  # fmt: skip

@@ -12,7 +12,8 @@ from rlscope.analysis.rows import Record, sums
 from rlscope.analysis.stage_names import stage_name_lines
 from rlscope.analysis.table_rows import TransitionRow
 from rlscope.analysis.tables.breakdown import CORRECTED
-from rlscope.model import NO_OPERATION, LifePart
+from rlscope.analysis.tables.purposes import OF_PART
+from rlscope.model import NO_OPERATION, LifePart, Purpose
 from rlscope.report.bars import Part, bar_lines, tree_parts
 from rlscope.report.counter_lines import counter_lines, counters_shown
 from rlscope.report.device_tables import (
@@ -141,6 +142,7 @@ class _Text:
         """Return all lines: sections with an empty line between two."""
         tables = (
             self._tree(),
+            self._purposes(),
             *self._processes(),
             *self._ranks(),
             self._transitions(),
@@ -183,6 +185,22 @@ class _Text:
         corrected = ", without what recording added" if analysis.correction is not None else ""
         title = self._screen.shown(f"Where the time of {of} went{corrected}")
         return [self._screen.cut(title, self._screen.width), *bar_lines(whole, self._screen)]
+
+    def _purposes(self) -> list[str]:
+        """Say what the time of the process that paces the run was for, where that is not training alone."""
+        path = self._analysis.path
+        rows = [row for row in self._analysis.purposes if path is not None and row.process == path.process]
+        seconds = sums((Purpose(row.purpose), row.seconds) for row in rows)
+        whole_s = sum(seconds.values())
+        least_s = 0.0 if self._is_whole else LEAST_SHARE * whole_s
+        if not any(each not in OF_PART.values() and found_s >= least_s for each, found_s in seconds.items()):
+            return []
+        ordered = sorted(seconds.items(), key=lambda each: -each[1])
+        shown: list[Record] = [
+            {"purpose": each.words, "seconds": found_s, "percent": 100 * found_s / whole_s} for each, found_s in ordered
+        ]
+        of = f"What the time of {path.process} was for" if path is not None else ""
+        return self._large(of, shown, [found_s / whole_s for _, found_s in ordered], len(shown))
 
     def _processes(self) -> list[list[str]]:
         """Return tree, phases, waits, dependencies and memory of processes, each only where there is any."""

@@ -64,6 +64,9 @@ def test_document(analysis: Analysis) -> None:
     document = json.loads(json.dumps(document_of(analysis)))
     breakdown, processes, outside = document.pop("breakdown"), document.pop("processes"), document.pop("outside")
     phases, waits, advice = document.pop("phases"), document.pop("waits"), document.pop("advice")
+    purposes = document.pop("purposes")
+    assert {row["purpose"] for row in purposes if row["process"] == "trainer"} == {"training", "afterwards"}
+    assert sum(round(row["seconds"] * 1e9) for row in purposes if row["process"] == "trainer") == 1000
     assert document.pop("cores")["no_core_share"] == 0
     assert (advice["process"], advice["cause"], advice["seconds"]) == ("trainer", "python", pytest.approx(5e-7))
     assert document == {
