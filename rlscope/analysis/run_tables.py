@@ -162,7 +162,7 @@ class RunTables:
     purposes = _Table(
         PurposeRow,
         lambda run, found: purpose_rows(run.swept, found.loops),
-        per="process, phase, purpose, stage, category",
+        per="process, phase, part of its life, purpose, stage, category",
         values="seconds, as recorded; they sum to the wall time of the process",
         title="Purposes",
         largest="seconds",

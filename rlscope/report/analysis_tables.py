@@ -12,8 +12,8 @@ from rlscope.analysis.rows import Record, sums
 from rlscope.analysis.stage_names import stage_name_lines
 from rlscope.analysis.table_rows import TransitionRow
 from rlscope.analysis.tables.breakdown import CORRECTED
-from rlscope.analysis.tables.purposes import OF_PART
-from rlscope.model import NO_OPERATION, LifePart, Purpose
+from rlscope.analysis.tables.purposes import OF_PART, seconds_beside_training
+from rlscope.model import NO_OPERATION, LifePart
 from rlscope.report.bars import Part, bar_lines, tree_parts
 from rlscope.report.counter_lines import counter_lines, counters_shown
 from rlscope.report.device_tables import (
@@ -164,7 +164,7 @@ class _Text:
         said = advice.sentences
         lines = self._screen.filled(said.causes[0], following="  ")
         lines += bar_lines(_life(self._analysis, advice, self._is_whole), self._screen)
-        for sentence in (*said.lines, *said.waits, *said.memory):
+        for sentence in (*said.purposes, *said.lines, *said.waits, *said.memory):
             lines += self._screen.filled(sentence, "- ", "  ")
         if changes := advice.worth_trying:
             lines.append("Worth trying, at most:")
@@ -189,18 +189,16 @@ class _Text:
     def _purposes(self) -> list[str]:
         """Say what the time of the process that paces the run was for, where that is not training alone."""
         path = self._analysis.path
-        rows = [row for row in self._analysis.purposes if path is not None and row.process == path.process]
-        seconds = sums((Purpose(row.purpose), row.seconds) for row in rows)
+        seconds = {} if path is None else seconds_beside_training(self._analysis.purposes, path.process)
         whole_s = sum(seconds.values())
         least_s = 0.0 if self._is_whole else LEAST_SHARE * whole_s
-        if not any(each not in OF_PART.values() and found_s >= least_s for each, found_s in seconds.items()):
+        if path is None or not any(s >= least_s for purpose, s in seconds.items() if purpose not in OF_PART.values()):
             return []
-        ordered = sorted(seconds.items(), key=lambda each: -each[1])
         shown: list[Record] = [
-            {"purpose": each.words, "seconds": found_s, "percent": 100 * found_s / whole_s} for each, found_s in ordered
+            {"purpose": purpose.words, "seconds": s, "percent": 100 * s / whole_s} for purpose, s in seconds.items()
         ]
-        of = f"What the time of {path.process} was for" if path is not None else ""
-        return self._large(of, shown, [found_s / whole_s for _, found_s in ordered], len(shown))
+        shares = [s / whole_s for s in seconds.values()]
+        return self._large(f"What the time of {path.process} was for", shown, shares, len(shown))
 
     def _processes(self) -> list[list[str]]:
         """Return tree, phases, waits, dependencies and memory of processes, each only where there is any."""

@@ -1,5 +1,6 @@
 """The table of purposes: what a process's time was for, and when a terminal shows it."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -38,8 +39,17 @@ def test_each_instant_has_one_purpose(tmp_path: Path) -> None:
         "afterwards": 140,
     }
     assert sum(found.values()) == round(analysis.processes[0].wall_s * 1e9) == 1000
-    assert analysis.life is not None
-    assert found["starting_up"] + 20 == analysis.life.starting_up_ns  # with the collection that came then
+    parts: dict[str, int] = {}
+    for row in analysis.purposes:
+        parts[row.part] = parts.get(row.part, 0) + round(row.seconds * 1e9)
+    life = analysis.life
+    assert life is not None
+    assert parts == {
+        "starting up": life.starting_up_ns,  # with the collection that came then
+        "loop": life.loop_ns,
+        "evaluation": life.evaluation_ns,
+        "afterwards": life.afterwards_ns,
+    }
     assert {(row.purpose, row.stage) for row in analysis.purposes if row.purpose == "callback"} == {
         ("callback", "training_loop"),
         ("callback", "inference"),
@@ -64,6 +74,24 @@ def test_logs_and_checkpoints_do_not_say_where_the_loop_is(tmp_path: Path) -> No
         ("checkpoint", 10),
         ("afterwards", 40),
     }
+
+
+def test_advice_names_what_was_not_for_training(tmp_path: Path) -> None:
+    analysis = analyzed((GOLDEN / "purposes.trace.txt").read_text(), tmp_path)
+    assert analysis.advice is not None
+    (said,) = analysis.advice.sentences.purposes
+    assert said in analysis.advice.text
+    # Of 760 ns, to which the collections before the loop and behind it do not belong.
+    assert re.findall(r"(\d+) ns \([\d.]+ %\) for (\w+)", said) == [
+        ("90", "evaluation"),
+        ("60", "callbacks"),
+        ("50", "checkpoints"),
+    ]
+
+
+def test_advice_of_a_run_that_only_trains_does_not_speak_of_purposes(tmp_path: Path) -> None:
+    analysis = analyzed("process start=0 stop=100\nthread 0\n10 + simulation\n90 -\n", tmp_path)
+    assert analysis.advice is not None and analysis.advice.sentences.purposes == ()
 
 
 def test_a_terminal_shows_purposes_where_time_was_not_for_training_alone(

@@ -218,7 +218,7 @@ class RLSCOPE_API StreamWriter {
   }
 
   bool open_frame(uint32_t id) {
-    frames_[depth_++] = {id, 0, 0, 0, 0, 0};
+    frames_[depth_++] = {id, 0, 0, 0, 0, 0, 0};
     return true;
   }
   // Whether a record is to be written.
