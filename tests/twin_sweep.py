@@ -713,7 +713,8 @@ class Twin:
             case Begin(kind=NameKind.BOUNDARY):
                 self.enter(stream, stack, statement, now)
             case Begin():
-                self.events["operation" if statement.kind is NameKind.OPERATION else "phase"] += 1
+                kind = "operation" if statement.kind is NameKind.OPERATION else "phase"
+                self.events[statement.name if kind == "operation" and statement.name in ANYWHERE else kind] += 1
                 before = operations_of(stack)
                 is_outermost = (
                     statement.kind is NameKind.OPERATION and is_outside(before) and statement.name not in ANYWHERE
@@ -728,7 +729,8 @@ class Twin:
                 frame = replace(statement)  # an object of its own, so that `is` tells equal frames apart
                 stack.append(frame)
                 if frame.kind is NameKind.OPERATION:
-                    self.unread[stream].setdefault(self.own_scope(stream), [0, 0, 0])[0] += 1
+                    part = self.unread[stream].setdefault(self.own_scope(stream), [0, 0, 0])
+                    part[0] += not is_outside(operations_of(stack))
                 if frame.kind is NameKind.PHASE:
                     self.open_phases.append(frame)
                     self.phases.setdefault(frame.name, (now, now))
@@ -918,7 +920,8 @@ def sweep_twin(script: ProcessScript, since: int | None = None) -> dict[str, Any
         "call_sites": twin.site_rows(),
         "transitions": dict(twin.transitions),
         "evaluation_transitions": dict(twin.evaluation_transitions),
-        "events": {kind: twin.events[kind] for kind in kinds} | counts,
+        "events": {kind: twin.events[kind] for kind in (*kinds, *(each for each in ANYWHERE if twin.events[each]))}
+        | counts,
         "crossings": dict(twin.crossings),
         "cuda_calls": dict(twin.cuda_calls),
         "outside": twin.outside_rows(),

@@ -365,7 +365,8 @@ class Swept:
         threads: Each thread's own view; empty unless asked for.
         transitions: Those outside the phase `evaluation`.
         evaluation_transitions: Those in it.
-        events: How many events of each kind began, and pieces of device work.
+        events: How many events of each kind began, and pieces of device work. Collections of garbage are a kind of
+            their own, and no operations.
         crossings: How often each boundary was entered; a wait's name is without its channel.
         phases: The named phases, by start.
         waits: What the process waited in.

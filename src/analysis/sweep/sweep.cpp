@@ -272,7 +272,7 @@ template <bool kWithDetail>
     thread.frames.push(before, id, now);
     if (time_.detail()) thread.operation_starts.push_back(now);
     set_scope(thread, tables_.inner_scope(before, name));
-    if (is_recorded && !thread.is_fresh) thread.unread.begin_operation();
+    if (is_recorded && !thread.is_fresh && !tables_.is_outside(thread.scope)) thread.unread.begin_operation();
   } else {
     phase_changes();
     thread.frames.push(phases_.begin({name.number, thread.stream, is_recorded}, now), id, now);

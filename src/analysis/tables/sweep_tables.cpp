@@ -106,8 +106,7 @@ Scope SweepTables::inner_scope(Scope outer, const NameState& operation) {
   const Context& around = contexts_[outer / kStages];
   const Context& usual = contexts_[operation.number];
   Context context{inner_purpose(around.purpose, usual.purpose), around.left};
-  const PurposeColumns& purpose = columns_of(usual.purpose);
-  context.is_outside = around.is_outside && purpose.interrupts && !purpose.shows_loop;
+  context.is_outside = around.is_outside && comes_anywhere(usual.purpose);
   if (operation.stage == kLeavesStage && outer_stage > Stage::kTrainingLoop) {
     context.left = outer_stage;
   } else if (operation.stage > Stage::kTrainingLoop && operation.stage != kLeavesStage) {
@@ -372,8 +371,16 @@ void SweepTables::write_counts(const std::vector<Name>& names, SweepResult& resu
       if (state.count) result.crossings[std::string(function_of(names[id]))] += state.count;
       bool waits = state.category == kCudaWait;
       if ((waits || state.category == kCuda) && state.count) result.cuda_calls.push_back({names[id].text, waits, state.count});
-    } else if (state.kind != NameKind{}) {
-      result.events[state.kind == NameKind::kOperation ? "operation" : "phase"] += state.count;
+    } else if (state.kind == NameKind::kPhase) {
+      result.events["phase"] += state.count;
+    } else if (state.kind == NameKind::kOperation) {
+      // What comes anywhere is no operation of the program's own, of which a reader knows how many there are.
+      Purpose purpose = contexts_[state.number].purpose;
+      if (!comes_anywhere(purpose)) {
+        result.events["operation"] += state.count;
+      } else if (state.count) {
+        result.events[columns_of(purpose).label] += state.count;
+      }
     }
   }
 }

@@ -87,6 +87,8 @@ constexpr PurposeColumns kPurposeColumns[] = {
     {"garbage_collection", true, false, false},
 };
 inline const PurposeColumns& columns_of(Purpose purpose) { return kPurposeColumns[static_cast<size_t>(purpose)]; }
+// In a program's life, whatever it does.
+inline bool comes_anywhere(Purpose purpose) { return columns_of(purpose).interrupts && !columns_of(purpose).shows_loop; }
 
 inline Purpose purpose_of_name(std::string_view name) {
   for (size_t purpose = 1; purpose < std::size(kPurposeColumns); purpose++) {
