@@ -12,10 +12,6 @@ NO_OPERATION = "(none)"
 NO_PHASE = "(none)"
 #: The phase in which a policy is tested, which is no part of training.
 EVALUATION = "evaluation"
-#: The operation in which a framework traces and compiles a function.
-COMPILE = "compile"
-#: The operation in which a module is imported inside of another operation.
-IMPORT = "import"
 #: Other operations whose names say what their time is for; the last two write an answer, token by token.
 REWARD, TOOL_CALL, WAIT_FOR_BATCH, DECODING = "reward", "tool_call", "wait_for_batch", ("generate", "decode")
 
@@ -118,6 +114,55 @@ class Stage(Name):
     # update: until there was a stage for it, it counted there.
     SYNCHRONISATION = "synchronisation", "Synchronisation", "backpropagation", "gpu", (), "synchronisation"
 
+
+class Purpose(Name):
+    """This is what time is for, beside its stage.
+
+    The first eight are in `src/core/format/vocabulary.h` too, in this order; all of these but the first have an
+    operation of their name.
+
+    Attributes:
+        words: what tables and pages call it.
+        light: its colour on a page.
+        dark: the same on a dark page.
+        leaves_stage: whether its operation is in none of the stages around it: a library calls it in their middle.
+        interrupts: whether it is the purpose wherever it is open; of the others that are open the outermost is.
+        shows_loop: whether the training loop has begun where its operation is in no other one.
+    """
+
+    words: str
+    light: str
+    dark: str
+    leaves_stage: bool
+    interrupts: bool
+    shows_loop: bool
+
+    TRAINING = "training", "training", "#0e9d61", "#3cdca3", False, False, True
+    CALLBACK = "callback", "callbacks", "#9b3ea5", "#ec28f9", True, False, True
+    CHECKPOINT = "checkpoint", "checkpoints", "#1e46be", "#1e78aa", True, False, False
+    LOG = "log", "logging", "#cf7c09", "#f4b258", True, False, False
+    RENDER = "render", "rendering", "#a4373a", "#f08a8d", False, False, True
+    COMPILE = "compile", "compiling", "#142858", "#bfcfef", False, True, True
+    IMPORT = "import", "imports", "#656a73", "#7a7f8b", False, True, False
+    GARBAGE_COLLECTION = "garbage_collection", "garbage collection", "#7a5c00", "#d9b300", False, True, False
+    EVALUATION = "evaluation", "evaluation", "#00788a", "#4fd3e3", False, False, True
+    STARTING_UP = "starting_up", "starting up", "#8a8f98", "#9aa0ab", False, False, True
+    AFTERWARDS = "afterwards", "afterwards", "#8a8f98", "#9aa0ab", False, False, True
+    UNPLACED = "(none)", "in no loop", "#8a8f98", "#9aa0ab", False, False, True
+
+
+#: In which a framework traces and compiles a function.
+COMPILE: str = Purpose.COMPILE.value
+#: In which a module is imported inside of another operation.
+IMPORT: str = Purpose.IMPORT.value
+#: In which libraries call what was given to them, save, write logs and draw.
+CALLBACK: str = Purpose.CALLBACK.value
+CHECKPOINT: str = Purpose.CHECKPOINT.value
+LOG: str = Purpose.LOG.value
+RENDER: str = Purpose.RENDER.value
+
+#: Operations that do not show where the training loop is.
+NOT_OF_LOOP: tuple[str, ...] = (NO_OPERATION, *(purpose.value for purpose in Purpose if not purpose.shows_loop))
 
 TRAINING_LOOP: str = Stage.TRAINING_LOOP.value
 SIMULATION: str = Stage.SIMULATION.value

@@ -24,10 +24,12 @@ from trace_builder import (
 )
 
 from rlscope.analysis.correction.costs import Bounds, Cost
-from rlscope.model import STAGES, Category, DeviceWork
+from rlscope.model import CALLBACK, STAGES, Category, DeviceWork
 from rlscope.trace import format as fmt
 
-OPERATIONS = ("training_loop", *STAGES, "step", "reset", "(none)")
+OPERATIONS = (
+    "training_loop", *STAGES, "step", "reset", "(none)", CALLBACK, "log", "compile", "import", "garbage_collection"
+)
 CHOICES = (
     *("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "progress", "absent", "task", "sample",
     "collective", "memory", "ran", "ran",
@@ -36,7 +38,13 @@ PHASES = ("collect", "evaluation")
 #: A thread without a core is in none.
 CALLS = {category: [f + category.label for f in "fg"] for category in Category if category is not Category.NO_CORE}
 CALLS[Category.WAIT] = ["fwait", "gwait pipe:[1]", "gwait pipe:[2]", "_thread.lock.acquire"]
-LAUNCHES = (("(none)", "(none)"), ("inference", "inference"), ("inference", "step"), ("synchronisation", "step"))
+LAUNCHES = (
+    ("(none)", "(none)"),
+    ("inference", "inference"),
+    ("inference", "step"),
+    ("synchronisation", "step"),
+    ("training_loop", CALLBACK),
+)
 ON_DEVICE = (DeviceWork.KERNEL, DeviceWork.COPY, DeviceWork.MEMSET)
 COST_KEYS = ("operation", "operation/step", "boundary", "boundary/fbackend", "cuda", "cuda/fcuda")
 ON_HOST = (DeviceWork.CUPTI_WORK, DeviceWork.GAP)

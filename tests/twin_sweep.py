@@ -40,6 +40,7 @@ from rlscope.model import (
     Category,
     DeviceWork,
     NameKind,
+    Purpose,
 )
 from rlscope.trace.format import HOST, PERIODS_OF_CALLS, STACK_PERIOD_NS
 
@@ -48,6 +49,12 @@ MAIN = 0
 BOUNDS = range(3)
 BLOCKED = (Category.WAIT, Category.CUDA_WAIT, Category.NO_CORE)
 WITHOUT_DEVICE_IDLE = (Category.WAIT, Category.NO_CORE)
+#: Operations that are in no stage.
+LEAVING = [purpose.value for purpose in Purpose if purpose.leaves_stage]
+#: Purposes that operations of their name have.
+PURPOSES = {purpose.value: purpose for purpose in [*Purpose][1:8]}
+#: Operations that may come anywhere in a program's life: time in them alone is in no operation.
+ANYWHERE = [name for name, purpose in PURPOSES.items() if purpose.interrupts and not purpose.shows_loop]
 CUDA = (Category.CUDA, Category.CUDA_WAIT)
 BLOCKED_IN_NO_BOUNDARY = "(blocked)"
 #: The mark of simulation with a reset in it.
@@ -117,10 +124,49 @@ def operations_of(stack: Stack) -> list[str]:
 
 
 def stage_of(operations: list[str]) -> str:
-    named = [name for name in operations if name in STAGES]
-    if named:
+    """Rule 1: what is in no stage again, by a callback in one, is in the training loop."""
+    named = [name for name in operations if name in (*STAGES, *LEAVING)]
+    if named and named[-1] not in LEAVING:
         return named[-1]
-    return TRAINING_LOOP if TRAINING_LOOP in operations else NO_OPERATION
+    return TRAINING_LOOP if TRAINING_LOOP in operations or outer_stage_of(operations) else NO_OPERATION
+
+
+def outer_stage_of(operations: list[str]) -> str:
+    """The stage in the middle of which a callback was called that is in no stage again; "" if there is none."""
+    named = [name for name in operations if name in (*STAGES, *LEAVING)]
+    stages = [name for name in named if name not in LEAVING]
+    return stages[-1] if stages and named[-1] in LEAVING else ""
+
+
+def purpose_of(operations: list[str]) -> Purpose:
+    """The innermost that interrupts others, else the outermost."""
+    found = [PURPOSES[name] for name in operations if name in PURPOSES]
+    interrupting = [purpose for purpose in found if purpose.interrupts]
+    return interrupting[-1] if interrupting else found[0] if found else Purpose.TRAINING
+
+
+def is_outside(operations: list[str]) -> bool:
+    return all(name in ANYWHERE for name in operations)
+
+
+def shows_loop(operations: list[str]) -> bool:
+    """Whether the outermost operation, which is the last of these, shows where the training loop is."""
+    return operations[-1] == TRAINING_LOOP or purpose_of(operations).shows_loop
+
+
+def outermost(operations: list[str]) -> list[str]:
+    """Up to the first that is not one of those that may come anywhere."""
+    place = next(place for place, name in enumerate(operations) if name not in ANYWHERE)
+    return operations[: place + 1]
+
+
+def leaf_of(operations: list[str]) -> str:
+    return NO_OPERATION if is_outside(operations) else operations[-1]
+
+
+def context_of(operations: list[str]) -> tuple[bool, Purpose, str, bool]:
+    """What tells operations apart that read the same."""
+    return bool(operations), purpose_of(operations), outer_stage_of(operations), is_outside(operations)
 
 
 def is_busy(stack: Stack) -> bool:
@@ -206,7 +252,9 @@ class Twin:
         self.entered_waits: Counter[tuple[str, str]] = Counter()
         self.waited: Counter[tuple[str, str]] = Counter()
         self.waited_in_operations: Counter[tuple[str, str]] = Counter()
-        self.outside: list[tuple[int, int, int, str, str]] = []  # start, end, ticks, category, resource
+        # Start, end, ticks, category, resource, purpose.
+        self.outside: list[tuple[int, int, int, str, str, str]] = []
+        self.purposes: Counter[tuple[str, ...]] = Counter()  # without those
         self.waited_outside: list[tuple[int, int, int, tuple[str, str]]] = []
         self.idle: list[tuple[int, int, int, int, Doing]] = []
         self.marks: list[tuple[int, str, bool]] = []  # the outermost operation, whether it begins; "" for a report
@@ -232,9 +280,7 @@ class Twin:
         self.torn = 0
         self.thread_starts = {thread.stream: max(thread.start, script.start) for thread in script.threads}
         # Since CPU time was read: begins, ticks and those in which the thread ran, by phase, stage and operation.
-        self.unread: dict[int, dict[tuple[str, str, str, bool], list[int]]] = {
-            stream: {} for stream in self.thread_starts
-        }
+        self.unread: dict[int, dict[tuple[Any, ...], list[int]]] = {stream: {} for stream in self.thread_starts}
         self.cpu_times: dict[tuple[str, ...], list[int]] = {}
         self.recorded = {thread.stream for thread in script.threads}
         self.began: dict[tuple[int, int], int] = {}  # when the boundary at a thread's depth did
@@ -282,8 +328,7 @@ class Twin:
             now = window
         self.account(now, self.end)
         for stack in self.stacks.values():
-            for name in operations_of(stack)[:1]:
-                self.mark(self.end, name, begins=False)
+            self.mark_outermost(self.end, operations_of(stack))
         for frame in self.open_phases:
             self.phases[frame.name] = (self.phases[frame.name][0], self.end)
         for at in sorted(self.open_syncs.keys() | self.seen_calls.keys(), key=lambda at: -at[1]):
@@ -296,9 +341,9 @@ class Twin:
         self.start = self.counted_from = now
         self.gaps_at_window = [*self.gaps.values()]
         for counter in (
-            self.breakdown, self.threads, self.entered_waits, self.waited, self.waited_in_operations, self.transitions,
-            self.evaluation_transitions, self.events, self.crossings, self.cuda_calls, self.tasks, self.busy,
-            self.busy_of, self.exposed_of, self.communicating, self.marks, self.outside, self.waited_outside,
+            self.breakdown, self.purposes, self.threads, self.entered_waits, self.waited, self.waited_in_operations,
+            self.transitions, self.evaluation_transitions, self.events, self.crossings, self.cuda_calls, self.tasks,
+            self.busy, self.busy_of, self.exposed_of, self.communicating, self.marks, self.outside, self.waited_outside,
             self.progress, self.memory, self.lines, self.unseen, self.last_sync, self.syncs, self.sync_lines,
             self.sites, self.seen_calls,
         ):  # fmt: skip
@@ -306,9 +351,9 @@ class Twin:
         self.beside = self.torn = 0
         self.open_syncs = {at: ((*self.scope(at[0]), *place[2:]), now) for at, (place, _) in self.open_syncs.items()}
         self.phases = {frame.name: (now, now) for frame in self.open_phases}
-        self.have_operated = {stream for stream, stack in self.stacks.items() if operations_of(stack)}
+        self.have_operated = {stream for stream, stack in self.stacks.items() if not is_outside(operations_of(stack))}
         for stream in self.have_operated:
-            self.mark(now, operations_of(self.stacks[stream])[0], begins=True)
+            self.mark_outermost(now, operations_of(self.stacks[stream]), begins=True)
 
     @staticmethod
     def _records(script: ProcessScript) -> list[tuple[int, int, int, Record]]:
@@ -335,7 +380,7 @@ class Twin:
 
     def scope(self, stream: int) -> tuple[str, str]:
         operations = self.operations(stream)
-        return stage_of(operations), operations[-1] if operations else NO_OPERATION
+        return stage_of(operations), leaf_of(operations)
 
     def owner_key(self, stream: int, category: Category) -> tuple[int, bool, int, int]:
         """Rule 3, clauses (a) to (d): the lower the sooner."""
@@ -403,6 +448,11 @@ class Twin:
         if not self.evaluates() or name in ("", TRAINING_LOOP):
             self.marks.append((now, name, begins))
 
+    def mark_outermost(self, now: int, operations: list[str], begins: bool = False, had_reset: bool = False) -> None:
+        """The outermost of the operations begins, is open or has ended, unless they are in none."""
+        if not is_outside(operations) and shows_loop(found := outermost(operations)):
+            self.mark(now, OF_RESET if had_reset else found[-1], begins)
+
     def doing(self, stream: int, category: Category) -> Doing:
         wait = self.wait_name(stream) if category is Category.WAIT else ""
         return (*self.scope(stream), category.label, self.evaluates(), wait)
@@ -413,9 +463,16 @@ class Twin:
         return boundaries[-1].name if boundaries else BLOCKED_IN_NO_BOUNDARY
 
     def row(
-        self, stream: int, category: Category, running: list[tuple[int, Work]], scope: tuple[str, str]
+        self,
+        stream: int,
+        category: Category,
+        running: list[tuple[int, Work]],
+        scope: tuple[str, str],
+        is_launchs: bool = False,
     ) -> tuple[str, ...]:
-        return self.phase(), *scope, category.label, resource_of(category, running), self.ready_in(stream, category)
+        outer = "" if is_launchs else outer_stage_of(self.operations(stream))
+        resource = resource_of(category, running)
+        return self.phase(), *scope, category.label, resource, self.ready_in(stream, category), outer
 
     def running(self, start: int, end: int) -> list[tuple[int, Work]]:
         """What runs on devices from start to end, between which nothing changes; the owner of the instant first."""
@@ -426,11 +483,10 @@ class Twin:
         ]
         return sorted(found, key=lambda each: is_communication(each[1]))
 
-    def own_scope(self, stream: int) -> tuple[str, str, str, bool]:
-        """And whether that is an operation, which may have the name of none."""
+    def own_scope(self, stream: int) -> tuple[Any, ...]:
+        """And what else tells it apart."""
         operations = operations_of(self.stacks.get(stream, []))
-        leaf = operations[-1] if operations else NO_OPERATION
-        return self.phase(), stage_of(operations), leaf, bool(operations)
+        return self.phase(), stage_of(operations), leaf_of(operations), context_of(operations)
 
     def read_cpu_time(self, stream: int, ns: int) -> None:
         """Each part since the last reading has of the time on a CPU what it has of the time in which the thread ran."""
@@ -484,22 +540,25 @@ class Twin:
             if not running or self.has_several_devices:
                 devices = sum(1 << device for device in {device for device, _ in running})
                 self.idle.append((start, end, ticks, devices, self.doing(stream, category)))
-            if running and category in BLOCKED and not self.coincident:
+            is_launchs = bool(running) and category in BLOCKED and not self.coincident
+            if is_launchs:
                 scope = running[0][1].stage, running[0][1].operation  # rule 5
-            row = self.row(stream, category, running, scope)
+            row = self.row(stream, category, running, scope, is_launchs)
             self.breakdown[row] += ticks
             if category is Category.PYTHON or (row[5] == Category.PYTHON.label and not running):
-                self.unseen[(self.phase(), bool(self.operations(stream)), *scope)] += ticks
+                self.unseen[(self.phase(), context_of(self.operations(stream)), *scope)] += ticks
             # The label is not enough, as above: an operation may be called "(none)".
-            is_launchs = bool(running) and category in BLOCKED and not self.coincident
-            is_outside = scope == (NO_OPERATION, NO_OPERATION) and (is_launchs or not self.operations(stream))
-            if is_outside and not self.open_phases:
-                self.outside.append((start, end, ticks, row[3], row[4]))
+            in_none = scope == (NO_OPERATION, NO_OPERATION) and (is_launchs or is_outside(self.operations(stream)))
+            purpose = purpose_of([scope[1]] if is_launchs else self.operations(stream)).value
+            if in_none and not self.open_phases:
+                self.outside.append((start, end, ticks, row[3], row[4], purpose))
+            else:
+                self.purposes[row[0], purpose, row[1], row[3], ""] += ticks
             if category is Category.WAIT:
                 wait = self.phase(), self.wait_name(stream)
                 self.waited[wait] += ticks
-                self.waited_in_operations[wait] += ticks * bool(self.operations(stream))
-                if not self.operations(stream):
+                self.waited_in_operations[wait] += ticks * (not is_outside(self.operations(stream)))
+                if is_outside(self.operations(stream)):
                     self.waited_outside.append((start, end, ticks, wait))
             if category in WITHOUT_DEVICE_IDLE:
                 continue
@@ -508,7 +567,8 @@ class Twin:
             if running and any(removed):
                 turned = scope if self.coincident else (running[0][1].stage, running[0][1].operation)
                 resource = resource_of(Category.CUDA_WAIT, running)
-                add(self.turned, (row[0], *turned, "gpu", resource, ""), removed)
+                outer = row[6] if self.coincident else ""
+                add(self.turned, (row[0], *turned, "gpu", resource, "", outer), removed)
         self.spend_beside(working, end - start)
         self.beside += (end - start) * (sum(map(is_busy, self.stacks.values())) > 1)
         for stream in self.threads_in_part():
@@ -539,12 +599,20 @@ class Twin:
 
     def outside_rows(self) -> dict[tuple[str, ...], int]:
         rows: Counter[tuple[str, ...]] = Counter()
-        loop = self.loop()
-        for start, end, ticks, category, resource in self.outside:
-            is_before = loop is None or end <= loop[0]
-            part = "before" if is_before else "after" if loop is not None and start >= loop[1] else "in"
-            rows[part, category, resource] += ticks
+        for start, end, ticks, category, resource, _ in self.outside:
+            rows[self.loop_part(start, end), category, resource] += ticks
         return dict(rows)
+
+    def loop_part(self, start: int, end: int) -> str:
+        loop = self.loop()
+        is_before = loop is None or end <= loop[0]
+        return "before" if is_before else "after" if loop is not None and start >= loop[1] else "in"
+
+    def purpose_rows(self) -> dict[tuple[str, ...], int]:
+        rows = self.purposes.copy()
+        for start, end, ticks, category, _, purpose in self.outside:
+            rows[NO_PHASE, purpose, NO_OPERATION, category, self.loop_part(start, end)] += ticks
+        return dict(+rows)
 
     def idle_rows(self) -> dict[tuple[int, Doing], int]:
         """By which devices work, if not all of them do; in the training loop, or always without one."""
@@ -652,8 +720,9 @@ class Twin:
             case End():
                 frame = stack.pop()
                 self.end_call(stream, len(stack), now)
-                if frame.kind is NameKind.OPERATION and not operations_of(stack):
-                    self.mark(now, OF_RESET if stream in self.resets else frame.name)
+                before = operations_of(stack)
+                if frame.kind is NameKind.OPERATION and is_outside(before):
+                    self.mark_outermost(now, [*before, frame.name], had_reset=stream in self.resets)
                     self.resets.discard(stream)
                 self.open_phases = [other for other in self.open_phases if other is not frame]
                 if frame.kind is NameKind.PHASE:
@@ -661,20 +730,27 @@ class Twin:
             case Begin(kind=NameKind.BOUNDARY):
                 self.enter(stream, stack, statement, now)
             case Begin():
-                self.events["operation" if statement.kind is NameKind.OPERATION else "phase"] += 1
-                self.have_operated |= {stream} if statement.kind is NameKind.OPERATION else set()
-                if statement.kind is NameKind.OPERATION and not operations_of(stack):
+                kind = "operation" if statement.kind is NameKind.OPERATION else "phase"
+                self.events[statement.name if kind == "operation" and statement.name in ANYWHERE else kind] += 1
+                before = operations_of(stack)
+                is_outermost = (
+                    statement.kind is NameKind.OPERATION and is_outside(before) and statement.name not in ANYWHERE
+                )
+                if is_outermost:
+                    self.have_operated.add(stream)
                     self.sample_since[stream] = now
                 if not boundaries_of(stack):
                     self.runs_python.add(stream)
-                if statement.kind is NameKind.OPERATION and not operations_of(stack):
-                    self.mark(now, statement.name, begins=True)
-                if statement.kind is NameKind.OPERATION and statement.name == "reset":
-                    self.resets |= {stream} if operations_of(stack)[:1] == ["simulation"] else set()
+                if is_outermost:
+                    self.mark_outermost(now, [*before, statement.name], begins=True)
+                is_reset = statement.kind is NameKind.OPERATION and statement.name == "reset"
+                if is_reset and not is_outside(before) and outermost(before)[-1] == "simulation":
+                    self.resets.add(stream)
                 frame = replace(statement)  # an object of its own, so that `is` tells equal frames apart
                 stack.append(frame)
                 if frame.kind is NameKind.OPERATION:
-                    self.unread[stream].setdefault(self.own_scope(stream), [0, 0, 0])[0] += 1
+                    part = self.unread[stream].setdefault(self.own_scope(stream), [0, 0, 0])
+                    part[0] += not is_outside(operations_of(stack))
                 if frame.kind is NameKind.PHASE:
                     self.open_phases.append(frame)
                     self.phases.setdefault(frame.name, (now, now))
@@ -691,7 +767,7 @@ class Twin:
             return self.see_call(seen, thread)
         if not self.has_part(seen.thread):
             return
-        ticks = self.unseen.pop((self.phase(), bool(self.operations(seen.thread)), *self.scope(seen.thread)), 0)
+        ticks = self.unseen.pop((self.phase(), context_of(self.operations(seen.thread)), *self.scope(seen.thread)), 0)
         sums = self.lines.setdefault((*self.scope(seen.thread), *seen.frames[-1]), [0, 0])
         sums[0] += 1
         sums[1] += ticks
@@ -864,10 +940,12 @@ def sweep_twin(script: ProcessScript, since: int | None = None) -> dict[str, Any
         "call_sites": twin.site_rows(),
         "transitions": dict(twin.transitions),
         "evaluation_transitions": dict(twin.evaluation_transitions),
-        "events": {kind: twin.events[kind] for kind in kinds} | counts,
+        "events": {kind: twin.events[kind] for kind in (*kinds, *(each for each in ANYWHERE if twin.events[each]))}
+        | counts,
         "crossings": dict(twin.crossings),
         "cuda_calls": dict(twin.cuda_calls),
         "outside": twin.outside_rows(),
+        "purposes": twin.purpose_rows(),
         "idle": {(working, *doing): ticks for (working, doing), ticks in twin.idle_rows().items()},
         "loop": twin.loop(),
         "beside_ticks": twin.beside,
@@ -985,7 +1063,15 @@ def as_dicts(found: Swept) -> dict[str, Any]:
     """What the C++ sweep found, in the form of `sweep_twin`."""
     tables: dict[str, Any] = {
         name: {row[:-1]: row[-1] for row in getattr(found, name)}
-        for name in ("breakdown", "threads", "transitions", "evaluation_transitions", "cuda_calls", "outside")
+        for name in (
+            "breakdown",
+            "threads",
+            "transitions",
+            "evaluation_transitions",
+            "cuda_calls",
+            "outside",
+            "purposes",
+        )
     }
     tables["idle"] = idle_sums(found)
     tables["waits"] = {row[:2]: row[2:] for row in found.waits}

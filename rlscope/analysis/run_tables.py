@@ -62,6 +62,7 @@ from rlscope.analysis.tables.crossings import CrossingRow, crossing_rows
 from rlscope.analysis.tables.dependencies import wait_rows
 from rlscope.analysis.tables.loop import Life, Loops, life_of, loops_of, outside_rows
 from rlscope.analysis.tables.processes import machine_rows, phase_rows, process_rows
+from rlscope.analysis.tables.purposes import PurposeRow, purpose_rows
 from rlscope.analysis.tables.samples import (
     SampleRow,
     SampleTailRow,
@@ -169,6 +170,14 @@ class RunTables:
         lambda run, found: outside_rows(run.swept),
         per="process, part, category, resource",
         values="seconds in no operation and no phase: before, in or after the training loop",
+    )
+    purposes = _Table(
+        PurposeRow,
+        lambda run, found: purpose_rows(run.swept, found.loops),
+        per="process, phase, part of its life, purpose, stage, category",
+        values="seconds, as recorded; they sum to the wall time of the process",
+        title="Purposes",
+        largest="seconds",
     )
     threads = _Table(
         ThreadRow,

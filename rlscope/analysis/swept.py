@@ -40,6 +40,7 @@ class RowKey(NamedTuple):
     category: str
     resource: str
     ready_in: str = ""  # where a thread would run that has no core
+    outer_stage: str = ""  # which one a callback has left, or any other operation of a purpose
 
 
 class SweptTime(NamedTuple):
@@ -51,12 +52,33 @@ class SweptTime(NamedTuple):
     category: CategoryLabel
     resource: ResourceLabel
     ready_in: Label
+    outer_stage: Label
     ticks: Ticks
 
     @property
     def key(self) -> RowKey:
         """Return the row without its ticks."""
         return RowKey(*self[:-1])
+
+
+class SweptPurpose(NamedTuple):
+    """The ticks of a process for one purpose.
+
+    Attributes:
+        phase: The phase of the process.
+        purpose: What the operations were for; `training` if they say nothing of it.
+        stage: The stage.
+        category: The layer.
+        part: Of time outside of operations and phases the `LoopPart`; else empty.
+        ticks: The ticks; over all rows they sum to those of the breakdown.
+    """
+
+    phase: Label
+    purpose: Label
+    stage: Label
+    category: CategoryLabel
+    part: Label
+    ticks: Ticks
 
 
 class SweptThreadTime(NamedTuple):
@@ -69,6 +91,7 @@ class SweptThreadTime(NamedTuple):
     category: CategoryLabel
     resource: ResourceLabel
     ready_in: Label
+    outer_stage: Label
     ticks: Ticks
 
 
@@ -300,12 +323,13 @@ class SweptOverhead(NamedTuple):
     operation: Label
     category: CategoryLabel
     resource: ResourceLabel
+    outer_stage: Label
     parts: PartBounds
 
     @property
     def key(self) -> RowKey:
         """Return the row of the breakdown."""
-        return RowKey(*self[:-1])
+        return RowKey(*self[:5], outer_stage=self.outer_stage)
 
 
 class SweptCorrection(NamedTuple):
@@ -340,10 +364,12 @@ class Swept:
         unresolved_launches: How many pieces of device work were launched by a call that is not known.
         why: What is missing, one sentence each; empty if nothing is.
         breakdown: The process's time; its ticks sum to `end_ticks - start_ticks`.
+        purposes: The process's time by what it was for.
         threads: Each thread's own view; empty unless asked for.
         transitions: Those outside the phase `evaluation`.
         evaluation_transitions: Those in it.
-        events: How many events of each kind began, and pieces of device work.
+        events: How many events of each kind began, and pieces of device work. Collections of garbage are a kind of
+            their own, and no operations.
         crossings: How often each boundary was entered; a wait's name is without its channel.
         phases: The named phases, by start.
         waits: What the process waited in.
@@ -390,6 +416,7 @@ class Swept:
     unresolved_launches: int
     why: tuple[str, ...]
     breakdown: list[SweptTime]
+    purposes: list[SweptPurpose]
     threads: list[SweptThreadTime]
     transitions: list[SweptTransition]
     evaluation_transitions: list[SweptTransition]

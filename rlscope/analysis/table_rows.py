@@ -88,6 +88,8 @@ class BreakdownRow(Row):
         category: The layer of the stack.
         resource: `cpu`, `cpu+gpu`, `gpu`, `cpu+communication`, `communication` or `idle`.
         ready_in: Of category `no_core` the one in which the thread would run if it had a core; else empty.
+        outer_stage: Of what is done in a callback, and in no stage there: the stage in the middle of which the callback
+            was called, as which published figures count it; else empty.
         seconds: How long.
         corrected_seconds: The same without what recording added; None without a correction.
         corrected_low_s: The lower end of its interval.
@@ -101,6 +103,7 @@ class BreakdownRow(Row):
     category: str
     resource: str
     ready_in: str
+    outer_stage: str
     seconds: float
     corrected_seconds: float | None = None
     corrected_low_s: float | None = None
@@ -130,6 +133,7 @@ class ThreadRow(Row):
     category: str
     resource: str
     ready_in: str
+    outer_stage: str
     seconds: float
 
 

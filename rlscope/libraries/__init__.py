@@ -49,5 +49,6 @@ LIBRARIES = {
         "trl": ("trl",),
         "verl": ("verl",),
         "cloudpickle": ("cloudpickle", "ray"),
+        "wandb": ("wandb",),
     }.items()
 }

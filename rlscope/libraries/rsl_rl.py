@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from rlscope.model import CHECKPOINT, LOG
 from rlscope.record.declared.kinds import Held, Hook, MethodHook, WrapperHook
 from rlscope.record.progress import report_iteration
 
@@ -38,6 +39,8 @@ def _reporting(log: Callable[..., Any]) -> Callable[..., Any]:
 HOOKS: tuple[Hook, ...] = (
     MethodHook(*RUNNER, "learn", ("training_loop",), before=_before_training, held=ENVIRONMENT),
     WrapperHook(LOGGER[0], (LOGGER[1], "log"), _reporting),
+    MethodHook(*LOGGER, "log", (LOG,)),
+    MethodHook(*RUNNER, "save", (CHECKPOINT,)),
     *(
         MethodHook(*algorithm, method, operations)
         for algorithm in ALGORITHMS

@@ -1,12 +1,15 @@
 """Stable-Baselines3: the training loop, its three stages and finer operations under them, iterations and timesteps.
 
 Testing a policy is the phase `evaluation`, also as RL Baselines3 Zoo does it, by an `EvalCallback`, and sb3-contrib.
+What callbacks do, saving and writing logs are operations of their own.
 """
 
+from collections.abc import Callable
 from typing import Any
 
-from rlscope.model import EVALUATION
-from rlscope.record.declared.kinds import FunctionHook, Hook, MethodHook
+from rlscope.model import CALLBACK, CHECKPOINT, EVALUATION, LOG
+from rlscope.record.declared.kinds import FunctionHook, Hook, MethodHook, WrapperHook
+from rlscope.record.declared.originals import original_of
 from rlscope.record.progress import report_iteration
 
 COMMON = "stable_baselines3.common"
@@ -23,6 +26,16 @@ def _at_iteration_start(algorithm: Any) -> None:
 
 def _after_training(algorithm: Any) -> None:
     report_iteration(timesteps=algorithm.num_timesteps, total_timesteps=algorithm._total_timesteps)
+
+
+def _unless_empty(on_step: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap the callback that stands for a function: for none, as without any callback, it is left at every step."""
+    unrecorded = original_of(on_step)
+
+    def stepping(callback: Any) -> Any:
+        return (unrecorded if callback.callback is None else on_step)(callback)
+
+    return stepping
 
 
 HOOKS: tuple[Hook, ...] = (
@@ -43,7 +56,18 @@ HOOKS: tuple[Hook, ...] = (
         f"{COMMON}.off_policy_algorithm", "OffPolicyAlgorithm", "_sample_action", ("inference", "sample_action")
     ),
     MethodHook(f"{COMMON}.off_policy_algorithm", "OffPolicyAlgorithm", "_store_transition", ("replay_buffer_add",)),
-    # Not the callback's `_on_step`, which runs at every step.
+    # Each in a list is one; and the first hook of a method holds.
+    MethodHook(f"{COMMON}.callbacks", "CallbackList", "_on_step", ()),
+    MethodHook(f"{COMMON}.callbacks", "CheckpointCallback", "_on_step", (CHECKPOINT,)),
+    *(
+        MethodHook(f"{COMMON}.callbacks", "BaseCallback", method, (CALLBACK,))
+        for method in ("_on_step", "_on_rollout_start", "_on_rollout_end", "_on_training_start", "_on_training_end")
+    ),
+    WrapperHook(f"{COMMON}.callbacks", ("ConvertCallback", "_on_step"), _unless_empty),
+    MethodHook(f"{COMMON}.base_class", "BaseAlgorithm", "save", (CHECKPOINT,)),
+    MethodHook(f"{COMMON}.off_policy_algorithm", "OffPolicyAlgorithm", "save_replay_buffer", (CHECKPOINT,)),
+    MethodHook(f"{COMMON}.vec_env.vec_normalize", "VecNormalize", "save", (CHECKPOINT,)),
+    MethodHook(f"{COMMON}.logger", "Logger", "dump", (LOG,)),
     *(
         FunctionHook(f"{package}.{name}", "evaluate_policy", ("evaluate",), phase=EVALUATION)
         for package in (COMMON, MASKABLE)

@@ -1,8 +1,14 @@
-"""PyTorch: functions, tensor methods and the autograd engine."""
+"""PyTorch: functions, tensor methods and the autograd engine; saving to a file, and writing of logs for TensorBoard."""
 
-from rlscope.model import Category
+import io
+from collections.abc import Callable
+from typing import Any
+
+from rlscope._native import Hooked
+from rlscope.model import CHECKPOINT, LOG, Category
 from rlscope.record.blocking import DISK
-from rlscope.record.declared.kinds import Boundary, Hook, ProfilerHook
+from rlscope.record.declared.hooks import scope_of
+from rlscope.record.declared.kinds import Boundary, Hook, MethodHook, ProfilerHook, WrapperHook
 
 #: Questions about a tensor or its metadata: answered without tensor work.
 PREDICATES = frozenset(
@@ -61,7 +67,37 @@ BOUNDARIES = (
         waits_for=DISK,
     ),
 )
+
+
+def _unless_into_memory(save: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap torch.save: what is written into memory is on its way to another process, or pickled as a part of more."""
+    recorded = Hooked(save, (scope_of(CHECKPOINT),))
+
+    def saving(obj: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
+        return (save if isinstance(f, io.BytesIO) else recorded)(obj, f, *args, **kwargs)
+
+    return saving
+
+
 HOOKS: tuple[Hook, ...] = (
+    *(WrapperHook(module, ("save",), _unless_into_memory) for module in ("torch.serialization", "torch")),
+    *(
+        MethodHook("torch.utils.tensorboard.writer", "SummaryWriter", method, (LOG,))
+        for method in (
+            "add_scalar",
+            "add_scalars",
+            "add_histogram",
+            "add_image",
+            "add_images",
+            "add_video",
+            "add_figure",
+            "add_text",
+            "add_hparams",
+            "add_graph",
+            "flush",
+            "close",
+        )
+    ),
     # torch.profiler and torch.autograd.profiler prepare, enable and disable every recording. The function that is told
     # of the end is replaced, not the one that disables: that one would show in the profile.
     ProfilerHook(

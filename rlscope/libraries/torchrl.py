@@ -4,7 +4,7 @@ from collections.abc import Callable
 from multiprocessing import parent_process
 from typing import Any
 
-from rlscope.model import EVALUATION
+from rlscope.model import CHECKPOINT, EVALUATION, LOG
 from rlscope.record.declared.kinds import Hook, MethodHook, WrapperHook
 from rlscope.record.progress import report_progress
 
@@ -58,5 +58,21 @@ HOOKS: tuple[Hook, ...] = (
     MethodHook("torchrl.objectives.utils", "TargetNetUpdater", "step", ("backpropagation", "update_target_network")),
     MethodHook(*TRAINER, "train", ("training_loop",)),
     MethodHook(*TRAINER, "optim_steps", ("backpropagation",)),
+    *(
+        MethodHook(*TRAINER, method, (LOG,))
+        for method in (
+            "_pre_epoch_log_hook",
+            "_post_epoch_log_hook",
+            "_post_optim_complete_log_hook",
+            "_pre_steps_log_hook",
+            "_post_steps_log_hook",
+            "_log",
+        )
+    ),
+    MethodHook(*TRAINER, "save_trainer", (CHECKPOINT,)),
+    *(
+        MethodHook("torchrl.record.loggers.common", "Logger", method, (LOG,))
+        for method in ("log_scalar", "log_video", "log_hparams", "log_histogram", "log_metrics", "flush")
+    ),
     MethodHook("torchrl.trainers.trainers", "LogValidationReward", "__call__", (), phase=EVALUATION),
 )

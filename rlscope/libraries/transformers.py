@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rlscope.libraries.accelerate import UPDATE
-from rlscope.model import EVALUATION
+from rlscope.model import CALLBACK, CHECKPOINT, EVALUATION, LOG
 from rlscope.record.declared.kinds import Hook, MethodHook, WrapperHook
 from rlscope.record.progress import report_iteration
 
@@ -39,6 +39,10 @@ HOOKS: tuple[Hook, ...] = (
     MethodHook(*TRAINER, "train", ("training_loop",)),
     MethodHook(*TRAINER, "evaluate", (), phase=EVALUATION),
     MethodHook(*TRAINER, "compute_loss", UPDATE),
+    MethodHook(*TRAINER, "save_model", (CHECKPOINT,)),
+    MethodHook(*TRAINER, "_save_checkpoint", (CHECKPOINT,)),
+    MethodHook(*TRAINER, "log", (LOG,)),
+    MethodHook(*CALLBACKS, "call_event", (CALLBACK,)),
     WrapperHook(CALLBACKS[0], (CALLBACKS[1], "on_train_begin"), _reporting(is_baseline=True)),
     WrapperHook(CALLBACKS[0], (CALLBACKS[1], "on_step_end"), _reporting(is_baseline=False)),
 )

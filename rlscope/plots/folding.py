@@ -71,6 +71,14 @@ def with_a_core(rows: pd.DataFrame) -> pd.Series:
     return rows["category"].mask(rows["category"] == Category.NO_CORE.label, rows["ready_in"])
 
 
+def around_callbacks(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with what callbacks do in the stage in the middle of which they were called."""
+    if "outer_stage" not in rows.columns:  # of older traces and tables
+        return rows
+    outer = rows["outer_stage"].fillna("")  # which a file of a table has as nothing
+    return rows.assign(stage=rows["stage"].mask(outer != "", outer))
+
+
 def fold_breakdown(
     breakdown: pd.DataFrame, loops: Loops | None = None, stages: tuple[str, ...] = PUBLISHED_STAGES
 ) -> Folded:
@@ -81,6 +89,7 @@ def fold_breakdown(
     ===============================  ======================================================
     stage, category, resource        what it is published as; a stage of `stages` as itself
     category no_core                 the category in which the thread would run (`ready_in`)
+    what a callback does             the stage in which it was called (`outer_stage`)
     stage (none)                     left out
     phase evaluation                 left out, of a process that trains too
     any category, a device alone     gpu (without a hatch)
@@ -96,7 +105,7 @@ def fold_breakdown(
         loops: of the analysis; None to leave out what is in no stage in any case.
         stages: those that have bars of their own; by default those of the published figures.
     """
-    rows = drawn_times(breakdown)
+    rows = around_callbacks(drawn_times(breakdown))
     known = loops_of([*rows.itertuples(index=False)], ()) if loops is None else loops
     is_left_out = pd.Series(map(known.has_evaluation, rows.itertuples(index=False)), rows.index, dtype=bool)
     evaluation_s, rows = float(rows.loc[is_left_out, "seconds"].sum()), rows[~is_left_out]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import sys
 import time
@@ -226,6 +227,8 @@ class Recorder:
                     self._imports.after_import(library, _intercepting(functions, category))
         if self._libraries is not None:
             self._libraries.intercept()
+        if _native.note_garbage_collection not in gc.callbacks:
+            gc.callbacks.append(_native.note_garbage_collection)
         # Ends a process without ending the interpreter: what was recorded must be completed before.
         _native.intercept(os._exit, "posix._exit", _native.WAIT)
         _native.note_ended_processes(os.kill, os.killpg)
@@ -272,6 +275,8 @@ class Recorder:
     def _put_back(self, reason: int) -> None:
         _native.stop(reason)  # with the records that CUPTI still has
         _native.restore_all()
+        if _native.note_garbage_collection in gc.callbacks:
+            gc.callbacks.remove(_native.note_garbage_collection)
         self._is_intercepting = False
 
     def _follow_multiprocessing(self, module: ModuleType) -> None:

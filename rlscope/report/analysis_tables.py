@@ -12,6 +12,7 @@ from rlscope.analysis.rows import Record, sums
 from rlscope.analysis.stage_names import stage_name_lines
 from rlscope.analysis.table_rows import TransitionRow
 from rlscope.analysis.tables.breakdown import CORRECTED
+from rlscope.analysis.tables.purposes import OF_PART, seconds_beside_training
 from rlscope.model import NO_OPERATION, LifePart
 from rlscope.report.bars import Part, bar_lines, tree_parts
 from rlscope.report.counter_lines import counter_lines, counters_shown
@@ -141,6 +142,7 @@ class _Text:
         """Return all lines: sections with an empty line between two."""
         tables = (
             self._tree(),
+            self._purposes(),
             *self._processes(),
             *self._ranks(),
             self._transitions(),
@@ -162,7 +164,7 @@ class _Text:
         said = advice.sentences
         lines = self._screen.filled(said.causes[0], following="  ")
         lines += bar_lines(_life(self._analysis, advice, self._is_whole), self._screen)
-        for sentence in (*said.lines, *said.waits, *said.memory):
+        for sentence in (*said.purposes, *said.lines, *said.waits, *said.memory):
             lines += self._screen.filled(sentence, "- ", "  ")
         if changes := advice.worth_trying:
             lines.append("Worth trying, at most:")
@@ -183,6 +185,20 @@ class _Text:
         corrected = ", without what recording added" if analysis.correction is not None else ""
         title = self._screen.shown(f"Where the time of {of} went{corrected}")
         return [self._screen.cut(title, self._screen.width), *bar_lines(whole, self._screen)]
+
+    def _purposes(self) -> list[str]:
+        """Say what the time of the process that paces the run was for, where that is not training alone."""
+        path = self._analysis.path
+        seconds = {} if path is None else seconds_beside_training(self._analysis.purposes, path.process)
+        whole_s = sum(seconds.values())
+        least_s = 0.0 if self._is_whole else LEAST_SHARE * whole_s
+        if path is None or not any(s >= least_s for purpose, s in seconds.items() if purpose not in OF_PART.values()):
+            return []
+        shown: list[Record] = [
+            {"purpose": purpose.words, "seconds": s, "percent": 100 * s / whole_s} for purpose, s in seconds.items()
+        ]
+        shares = [s / whole_s for s in seconds.values()]
+        return self._large(f"What the time of {path.process} was for", shown, shares, len(shown))
 
     def _processes(self) -> list[list[str]]:
         """Return tree, trainings, phases, waits, dependencies and memory of processes, each only where there is any."""

@@ -84,6 +84,7 @@ Owned to_swept(const TraceFile& file, const SweepResult& result, PyObject* borde
   add("misnested_operations", header.misnested_operations);
   add("unresolved_launches", header.unresolved_launches);
   add("breakdown", result.breakdown);
+  add("purposes", result.purposes);
   add("threads", result.threads);
   add("transitions", result.transitions);
   add("evaluation_transitions", result.evaluation_transitions);

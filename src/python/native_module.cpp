@@ -10,6 +10,7 @@
 #include "collector.h"
 #include "compiled_calls.h"
 #include "ended_processes.h"
+#include "garbage_collections.h"
 #include "hooked.h"
 #include "interception.h"
 #include "memory_samples.h"
@@ -195,7 +196,7 @@ PyMODINIT_FUNC PyInit__native() {
                  PyModule_AddIntConstant(module, "END_STOPPED", static_cast<long>(rlscope::EndReason::kStopped)) != 0 ||
                  PyModule_AddIntConstant(module, "END_LIMIT", static_cast<long>(rlscope::EndReason::kLimit)) != 0 ||
                  !rlscope::add_built_classes(module) || !rlscope::add_class_names(module) || !rlscope::add_hooked(module) ||
-                 !rlscope::add_ended_processes(module) || !rlscope::add_noticed_requests(module) || !rlscope::add_stack_sampler(module))) {
+                 !rlscope::add_ended_processes(module) || !rlscope::add_noticed_requests(module) || !rlscope::add_garbage_collections(module) || !rlscope::add_stack_sampler(module))) {
     Py_CLEAR(module);
   }
   return module;

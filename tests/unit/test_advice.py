@@ -37,6 +37,7 @@ from rlscope.analysis.table_rows import (
     WaitRow,
 )
 from rlscope.analysis.tables.loop import loops_of
+from rlscope.analysis.tables.purposes import PurposeRow
 from rlscope.analysis.tables.samples import SampleTailRow
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.model import STAGES, Category
@@ -585,6 +586,7 @@ def kept(name: str) -> Advice:
     tables: Any = SimpleNamespace(
         processes=processes,
         breakdown=breakdown,
+        purposes=Rows(PurposeRow),
         loops=loops,
         path=owner_path(processes, breakdown, loops, Rows(WaitRow), Rows(DependencyRow)),
         transitions=rows_of(TransitionRow, document["transitions"]),

@@ -20,10 +20,16 @@ from rlscope.trace.reader import open_trace
 TABLES = (
     "breakdown", "threads", "transitions", "evaluation_transitions", "waits", "tasks", "samples", "cuda_calls",
     "devices", "device_operations", "device_work", "corrected", "outside", "idle", "lines", "sync_points",
-    "call_sites", "memory", "cpu_times",
+    "call_sites", "memory", "cpu_times", "purposes",
 )  # fmt: skip
 GOLDEN = Path(__file__).parent.parent / "golden"
 CASES = sorted(path.name.removesuffix(".trace.txt") for path in GOLDEN.glob("*.trace.txt"))
+
+
+def short(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Without what most rows lack: where a thread without a core would run, and the stage around a callback."""
+    *row, ready_in, outer_stage = key
+    return (*row, ready_in, outer_stage) if outer_stage else (*row, ready_in) if ready_in else tuple(row)
 
 
 def joined(tables: dict[str, Any]) -> dict[str, Any]:
@@ -32,8 +38,8 @@ def joined(tables: dict[str, Any]) -> dict[str, Any]:
     phases = [list(row) for row in tables["phases"]]
     tables = tables | {"corrected": expected, "uncorrectable": tables["uncorrectable"][1], "phases": phases}
     tables |= {name: [list(row) for row in tables[name]] for name in ("sample_tails", "collectives")}
-    for name in ("breakdown", "threads", "corrected"):  # where a thread without a core would run, if it has none
-        tables[name] = {key if key[-1] else key[:-1]: value for key, value in tables[name].items()}
+    for name in ("breakdown", "threads", "corrected"):
+        tables[name] = {short(key): value for key, value in tables[name].items()}
     tables["memory_series"] = {
         " / ".join(map(str, place)): [peak, [list(point) for point in points]]
         for place, (peak, points) in tables["memory_series"].items()

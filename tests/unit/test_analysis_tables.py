@@ -64,6 +64,9 @@ def test_document(analysis: Analysis) -> None:
     document = json.loads(json.dumps(document_of(analysis)))
     breakdown, processes, outside = document.pop("breakdown"), document.pop("processes"), document.pop("outside")
     phases, waits, advice = document.pop("phases"), document.pop("waits"), document.pop("advice")
+    purposes = document.pop("purposes")
+    assert {row["purpose"] for row in purposes if row["process"] == "trainer"} == {"training", "afterwards"}
+    assert sum(round(row["seconds"] * 1e9) for row in purposes if row["process"] == "trainer") == 1000
     assert document.pop("cores")["no_core_share"] == 0
     assert (advice["process"], advice["cause"], advice["seconds"]) == ("trainer", "python", pytest.approx(5e-7))
     assert document == {
@@ -133,7 +136,7 @@ def test_document(analysis: Analysis) -> None:
     ]
     assert breakdown[-3] == {
         "process": "trainer", "phase": "train", "stage": "inference", "operation": "inference", "category": "backend",
-        "resource": "cpu", "ready_in": "", "seconds": 3e-7,
+        "resource": "cpu", "ready_in": "", "outer_stage": "", "seconds": 3e-7,
         "corrected_seconds": None, "corrected_low_s": None, "corrected_high_s": None,
     }  # fmt: skip
 

@@ -56,7 +56,7 @@ def test_a_verb_that_writes_text_loads_no_library_for_figures(words: tuple[str, 
 def test_csv_is_written_without_pandas(trace: Path, tmp_path: Path) -> None:
     assert loaded_by("analyze", "--csv", tmp_path / "breakdown.csv", trace) == "[]"
     written = (tmp_path / "breakdown.csv").read_text()
-    assert written.startswith("process,phase,stage,operation,category,resource,ready_in,seconds")
+    assert written.startswith("process,phase,stage,operation,category,resource,ready_in,outer_stage,seconds")
 
 
 def test_a_page_is_made_without_libraries_for_figures(trace: Path, tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_this_machine_says_what_may_be_used_of_it() -> None:
 
 
 def row(category: str, seconds: float) -> BreakdownRow:
-    return BreakdownRow("main", "(none)", "(none)", "(none)", category, "cpu", "", seconds, None, None, None)
+    return BreakdownRow("main", "(none)", "(none)", "(none)", category, "cpu", "", "", seconds, None, None, None)
 
 
 MACHINE = {"cores": 8, "usable_cores": 4, "quota_cores": 1.5}

@@ -83,6 +83,14 @@ def test_synchronisation_may_have_a_bar_of_its_own() -> None:
     pd.testing.assert_frame_equal(rows.drop(own.index).reset_index(drop=True), fold_breakdown(BREAKDOWN).rows)
 
 
+def test_what_a_callback_does_is_drawn_in_the_stage_in_which_it_was_called() -> None:
+    rows = BREAKDOWN.assign(outer_stage="")
+    of_callback = rows.iloc[[3]].assign(operation="callback", category="python", outer_stage="simulation", seconds=0.25)
+    folded = fold_breakdown(pd.concat([rows, of_callback])).rows
+    seconds = {(row.stage, row.category, row.resource): row.seconds for row in folded.itertuples()}
+    assert seconds == {**folded_seconds(), ("simulation", "python", "cpu"): 1.75}
+
+
 def test_the_table_given_stays_as_it_was() -> None:
     before = BREAKDOWN.copy()
     fold_breakdown(BREAKDOWN)

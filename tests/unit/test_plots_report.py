@@ -41,7 +41,7 @@ def analysis(
     processes: dict[str, list[tuple[str, str, float]]], extrapolated_s: float | None = None, why: tuple[str, ...] = ()
 ) -> Analysis:
     rows = [
-        BreakdownRow(name, "(none)", stage, "(none)" if stage == "(none)" else "x", category, "cpu", "", seconds)
+        BreakdownRow(name, "(none)", stage, "(none)" if stage == "(none)" else "x", category, "cpu", "", "", seconds)
         for name, found in processes.items()
         for stage, category, seconds in found
     ]

@@ -86,7 +86,7 @@ def test_a_stage_that_is_open_is_joined(in_process: Callable[[], Path]) -> None:
 def test_a_guess_ends_where_the_next_stage_begins(in_process: Callable[[], Path]) -> None:
     inference, learning = _native.guessed_stage("inference"), _native.guessed_stage("backpropagation")
     inference.__enter__()
-    with rlscope.operation("log"):
+    with rlscope.operation("note"):
         pass
     inference.__enter__()  # joins
     learning.__enter__()
@@ -95,9 +95,26 @@ def test_a_guess_ends_where_the_next_stage_begins(in_process: Callable[[], Path]
         inference.__exit__(None, None, None)
     learning.__exit__(None, None, None)  # has ended
     swept = vars(_analysis.sweep(str(in_process())))
-    assert swept["events"]["operation"] == 4  # inference, log, backpropagation, simulation
+    assert swept["events"]["operation"] == 4  # inference, note, backpropagation, simulation
     assert swept["misnested_operations"] == 0
     assert {row[1] for row in swept["breakdown"]} == {"(none)", "inference", "backpropagation", "simulation"}
+
+
+@pytest.mark.parametrize("name", ["callback", "checkpoint", "log"])
+def test_what_leaves_a_stage_is_in_none_for_what_opens_inside(name: str, in_process: Callable[[], Path]) -> None:
+    with rlscope.operation("inference"):
+        with rlscope.operation(name):
+            with _native.joining_stage("inference"):
+                pass
+            with _native.default_operation("simulation"):
+                pass
+            _native.guessed_stage("backpropagation").__enter__()
+        with _native.joining_stage("inference"), _native.default_operation("simulation"):  # open nothing
+            pass
+    swept = vars(_analysis.sweep(str(in_process())))
+    assert swept["events"]["operation"] == 5
+    assert {(row.stage, row.operation) for row in swept["breakdown"] if row.outer_stage} == {("training_loop", name)}
+    assert {"inference", "simulation", "backpropagation"} <= {row.stage for row in swept["breakdown"]}
 
 
 def test_a_guess_ends_with_the_operation_around_it(in_process: Callable[[], Path]) -> None:

@@ -42,7 +42,7 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     thread.begin_operation(10 * S, "choose_the_action_of_each_of_many_agents_in_an_environment")
     thread.boundary(11 * S, 30 * S, Category.BACKEND, "torch.linear")
     thread.end(30 * S)
-    thread.operation(30 * S, 30 * S + S // 10, "log")
+    thread.operation(30 * S, 30 * S + S // 10, "pad")
     thread.operation(30 * S + S // 10, 30 * S + S // 5, "save")
     thread.end(31 * S)
     thread.begin_operation(31 * S, "simulation")

@@ -50,7 +50,7 @@ def small_parts(tmp_path: Path) -> Analysis:
     thread = process.thread()
     thread.begin_operation(0, "backpropagation")
     thread.boundary(0, 90 * S, Category.BACKEND, "torch.mm")
-    thread.operation(97 * S, 97 * S + S // 2, "log")
+    thread.operation(97 * S, 97 * S + S // 2, "pad")
     thread.operation(97 * S + S // 2, 98 * S, "save")
     thread.end(98 * S)
     thread.operation(98 * S, 98 * S + S // 2, "simulation")
@@ -79,7 +79,7 @@ def test_all_of_it(small_parts: Analysis) -> None:
         "  backpropagation",
         "    backend",
         "    python",
-        "  log",
+        "  pad",
         "    python",
         "  save",
         "    python",

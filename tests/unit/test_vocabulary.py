@@ -10,7 +10,18 @@ from rlscope.analysis.advice.causes import Cause
 from rlscope.analysis.contents import ContentsProcess
 from rlscope.analysis.devices.causes import IdleCause
 from rlscope.analysis.live.live_rows import LiveProcess
-from rlscope.model import CALL_CATEGORIES, CATEGORIES, GPU_ONLY, Category, LoopPart, Name, Resource, Stage
+from rlscope.model import (
+    CALL_CATEGORIES,
+    CATEGORIES,
+    GPU_ONLY,
+    STAGES,
+    Category,
+    LoopPart,
+    Name,
+    Purpose,
+    Resource,
+    Stage,
+)
 from rlscope.record.config import LAYERS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,6 +103,26 @@ def test_each_member_has_everything(member: Enum) -> None:
 def test_the_headers_have_no_more(enumeration: type[Enum]) -> None:
     header, native = NATIVE[enumeration]
     assert [name for name, _ in native] == [member.name for member in enumeration], header
+
+
+def test_purposes_of_operations_are_those_of_the_header() -> None:
+    native = of_native("Purpose", FORMAT)
+    operations = list(Purpose)[: len(native)]
+    assert [(purpose.name, purpose.value) for purpose in operations] == native
+    columns = re.findall(r'\{"(\w+)", (true|false), (true|false), (true|false)\}', (ROOT / FORMAT).read_text())
+    assert columns == [
+        (purpose.value, *(str(each).lower() for each in (purpose.interrupts, purpose.leaves_stage, purpose.shows_loop)))
+        for purpose in operations
+    ]
+
+
+@pytest.mark.parametrize("purpose", Purpose, ids=str)
+def test_each_purpose_has_everything(purpose: Purpose) -> None:
+    assert purpose.value not in STAGES
+    assert purpose is Purpose.UNPLACED or f"`{purpose.value}`" in VOCABULARY
+    assert [each.words for each in Purpose].count(purpose.words) == 1
+    for colour in (purpose.light, purpose.dark):
+        assert re.fullmatch("#[0-9a-f]{6}", colour)
 
 
 def test_causes_have_a_colour_of_the_page() -> None:

@@ -13,7 +13,8 @@ from rlscope.analysis.memory.rows import MemoryGrowthRow
 from rlscope.analysis.ranks.rows import StragglerRow
 from rlscope.analysis.rows import sums
 from rlscope.analysis.run_tables import RunTables
-from rlscope.model import COMPILE, IMPORT, NO_OPERATION, PUBLISHED_STAGES, STAGES, Category, LifePart
+from rlscope.analysis.tables.purposes import OF_PART, seconds_beside_training
+from rlscope.model import COMPILE, IMPORT, NO_OPERATION, PUBLISHED_STAGES, STAGES, Category, LifePart, Purpose
 from rlscope.text import printable
 from rlscope.text.numbers import digits, duration, percent, size
 
@@ -43,6 +44,7 @@ class Sentences:
     Attributes:
         waits: The sentences on what the process waited in and for whom, and whether threads worked beside each other.
         causes: The sentences on where its time went.
+        purposes: The sentence on what was not for training, if that was much.
         lines: The sentence on the line that had most of the largest cause, if lines are known.
         memory: The sentences on memory that grew to the end.
         changes: The sentences on what each change could save at most.
@@ -51,6 +53,7 @@ class Sentences:
 
     waits: tuple[str, ...]
     causes: tuple[str, ...]
+    purposes: tuple[str, ...]
     lines: tuple[str, ...]
     memory: tuple[str, ...]
     changes: tuple[str, ...]
@@ -59,7 +62,9 @@ class Sentences:
     @property
     def text(self) -> str:
         """Return the paragraph."""
-        return " ".join(chain(self.waits, self.causes, self.lines, self.memory, self.changes, self.limits))
+        return " ".join(
+            chain(self.waits, self.causes, self.purposes, self.lines, self.memory, self.changes, self.limits)
+        )
 
 
 def sentences(tables: RunTables, path: OwnerPath, causes: Sequence[CauseTime], changes: Sequence[Change]) -> Sentences:
@@ -81,6 +86,7 @@ def sentences(tables: RunTables, path: OwnerPath, causes: Sequence[CauseTime], c
     return Sentences(
         tuple(map(printable, waits)),
         tuple(map(printable, _cause_sentences(tables, path, causes))),
+        tuple(map(printable, _purpose_sentences(tables, path))),
         tuple(map(printable, line_sentences(tables, path.process, causes[0]))),
         tuple(map(printable, growth_sentences(tables.memory_growth))),
         tuple(map(printable, _change_sentences(path, changes))),
@@ -111,6 +117,25 @@ def _cause_sentences(tables: RunTables, path: OwnerPath, causes: Sequence[CauseT
     if rest:
         listed = (f"{each.cause.words} {duration(each.seconds)} ({percent(each.share)})" for each in rest)
         yield f"Then {', '.join(listed)}."
+
+
+def _purpose_sentences(tables: RunTables, path: OwnerPath) -> Iterator[str]:
+    """Say what the process did in its loop, and for evaluation, that trains nothing."""
+    seconds = {
+        purpose: s
+        for purpose, s in seconds_beside_training(tables.purposes, path.process).items()
+        if purpose is Purpose.TRAINING or purpose not in OF_PART.values()
+    }
+    whole_s = sum(seconds.values())
+    said = [
+        f"{duration(s)} ({percent(s / whole_s)}) for {purpose.words}"
+        for purpose, s in seconds.items()
+        # Compiling is a cause of its own.
+        if purpose not in (Purpose.TRAINING, Purpose.COMPILE, Purpose.IMPORT) and s >= SAID * whole_s
+    ]
+    if said:
+        with_evaluation = " and evaluation" if Purpose.EVALUATION in seconds else ""
+        yield f"Of {duration(whole_s)} of the loop{with_evaluation} {path.process} spent {', '.join(said)}."
 
 
 def _where(path: OwnerPath, each: CauseTime) -> str:

@@ -52,6 +52,7 @@ def joined_processes(parts: Sequence[Swept]) -> Swept:
         events=_counts(part.events for part in parts),
         trainings=joined_trainings(part.trainings for part in parts),
         # Nobody asks a window for these.
+        purposes=[],
         threads=[],
         transitions=[],
         evaluation_transitions=[],

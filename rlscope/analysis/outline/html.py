@@ -19,7 +19,7 @@ def html_of(tables: RunTables, advice: Advice | None) -> str:
         parts.append(f"<p>{rest:,} more reasons why it is incomplete are in <code>analysis.why</code>.</p>")
     if advice is not None:
         said = advice.sentences
-        sentences = (*said.causes, *said.lines, *said.waits, *said.changes)
+        sentences = (*said.causes, *said.purposes, *said.lines, *said.waits, *said.changes)
         parts.append(f"<p>{_text(' '.join(sentences))}</p>")
     lines = tree_lines(tables)
     corrected = ", without what recording added" if tables.correction is not None else ""

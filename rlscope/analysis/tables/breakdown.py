@@ -88,6 +88,7 @@ def thread_rows(swept: TraceSweep) -> Rows[ThreadRow]:
                 row.category,
                 row.resource,
                 row.ready_in,
+                row.outer_stage,
                 ns / NS_PER_S,
             )
             for row, ns in zip(found, lengths, strict=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from rlscope.analysis.rows import Rows, sums
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
 from rlscope.analysis.table_rows import BreakdownRow, OutsideRow
-from rlscope.model import EVALUATION, NO_OPERATION, NO_PHASE, NS_PER_S, LifePart, LoopPart
+from rlscope.model import EVALUATION, NO_OPERATION, NO_PHASE, NOT_OF_LOOP, NS_PER_S, LifePart, LoopPart
 
 
 def outside_rows(swept: TraceSweep) -> Rows[OutsideRow]:
@@ -81,7 +81,7 @@ def loops_of(breakdown: Iterable[BreakdownRow], outside: Sequence[OutsideRow]) -
     training = between | {row.process for row in rows if is_named(row) and row.phase != EVALUATION}
     evaluated = [row for row in rows if row.phase == EVALUATION]
     evaluation_s = sums((row.process, row.seconds) for row in evaluated if row.process in training)
-    bounded = {row.process for row in rows if row.operation != NO_OPERATION and row.phase != EVALUATION}
+    bounded = {row.process for row in rows if row.operation not in NOT_OF_LOOP and row.phase != EVALUATION}
     bounded |= {row.process for row in outside if row.part != LoopPart.BEFORE}
     left_out: dict[str, dict[LifePart, float]] = {}
     seconds: dict[tuple[str, ...], dict[LifePart, float]] = {}

@@ -150,9 +150,7 @@ void Detail::end_operation(Scope scope, uint64_t start_ticks, uint64_t now) {
   instances.count++;
   instances.ticks += instance.ticks;
   instances.counts[rounded_to_step(instance.ticks)]++;
-  for (SweptInstance& other : instances.slowest) {
-    if (instance.ticks > other.ticks) std::swap(instance, other);
-  }
+  instances.note_slow(instance);
 }
 
 void Detail::enter_phase(uint32_t phase, uint64_t now) {

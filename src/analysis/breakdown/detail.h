@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "breakdown_cells.h"
@@ -72,6 +73,19 @@ struct Instances {
   uint64_t ticks = 0;
   std::map<uint64_t, uint64_t> counts;      // by ticks, rounded down to a sixteenth of an octave
   std::array<SweptInstance, kSlowest> slowest{};  // the slowest first; those that there are not have no ticks
+
+  void note_slow(SweptInstance instance) {
+    for (SweptInstance& other : slowest) {
+      if (instance.ticks > other.ticks) std::swap(instance, other);
+    }
+  }
+  Instances& operator+=(const Instances& others) {
+    count += others.count;
+    ticks += others.ticks;
+    for (const auto& [length, found] : others.counts) counts[length] += found;
+    for (const SweptInstance& slow : others.slowest) note_slow(slow);
+    return *this;
+  }
 };
 
 // Time goes to one place at a time. Shared time is given in parts; it lies in no more than one bin.

@@ -59,7 +59,7 @@ class Walk {
   void note(const StreamReader& reader, uint64_t now) {
     if (reader.type() == RecordType::kTask) {
       const TaskEnd& task = reader.task();
-      Stage stage = stage_of_name(file_.names()[task.operation].text);
+      Stage stage = inner_stage(Stage::kNone, stage_of_name(file_.names()[task.operation].text));
       add(TrackKind::kTasks, before(now, task.elapsed_ticks), now, {0, SliceKind::kTask, task.operation, task.operation, stage, 0, 0});
     } else if (reader.type() == RecordType::kCollective) {
       const CollectiveEnd& call = reader.collective();

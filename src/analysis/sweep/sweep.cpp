@@ -271,9 +271,9 @@ template <bool kWithDetail>
     Scope before = thread.scope;
     thread.frames.push(before, id, now);
     if (time_.detail()) thread.operation_starts.push_back(now);
-    set_scope(thread, SweepTables::inner_scope(before, name));
+    set_scope(thread, tables_.inner_scope(before, name));
     if (name.is_reset && thread.outermost == LoopMark::kSimulation) thread.outermost = LoopMark::kReset;
-    if (is_recorded && !thread.is_fresh) thread.unread.begin_operation();
+    if (is_recorded && !thread.is_fresh && !tables_.is_outside(thread.scope)) thread.unread.begin_operation();
   } else {
     phase_changes();
     thread.frames.push(phases_.begin({name.number, thread.stream, is_recorded}, now), id, now);
@@ -329,21 +329,18 @@ void Sweep::match_open_frames(Thread& thread) {
   thread.is_fresh = false;
 }
 
-static LoopMark loop_mark_of(Stage outermost) {
-  return outermost == Stage::kTrainingLoop ? LoopMark::kTrainingLoop
-         : outermost == Stage::kSimulation ? LoopMark::kSimulation
-                                           : LoopMark::kOperation;
-}
-
 void Sweep::set_scope(Thread& thread, Scope scope) {
   pass_cpu_time(thread);
-  bool enters_or_leaves = (thread.scope == 0) != (scope == 0);
-  if (thread.scope == 0) {
-    thread.outermost = loop_mark_of(static_cast<Stage>(scope % kStages));
-    busy_.begin_operation(thread);
-    thread.sample_since = time_.now();
+  bool was_outside = tables_.is_outside(thread.scope);
+  if (was_outside != tables_.is_outside(scope)) {
+    if (was_outside) {
+      thread.outermost = tables_.mark_of(scope);
+      busy_.begin_operation(thread);
+      thread.sample_since = time_.now();
+    }
+    time_.mark_loop(thread.outermost, was_outside);
   }
-  if (enters_or_leaves) time_.mark_loop(thread.outermost, scope != 0);
+  bool has_or_had_none = (thread.scope == 0) != (scope == 0);
   if (!thread.is_main || !owner_.has_several()) {
     thread.scope = scope;
     go_on_with_cpu_time(thread);
@@ -355,7 +352,7 @@ void Sweep::set_scope(Thread& thread, Scope scope) {
   thread.scope = scope;
   go_on_with_cpu_time(thread);
   note_busy(thread);
-  if (enters_or_leaves) owner_.scope_of_main_changed();
+  if (has_or_had_none) owner_.scope_of_main_changed();
   set_cell();
 }
 
@@ -470,7 +467,7 @@ SweepResult Sweep::result() {
   names_.learn();
   time_.wait_changed();
   for (const Thread* thread : owner_.threads()) {
-    if (thread->scope != 0) time_.mark_loop(thread->outermost, false);
+    if (!tables_.is_outside(thread->scope)) time_.mark_loop(thread->outermost, false);
   }
   result.beside_ticks = busy_.ticks(now);
   result.threads_in_operations = busy_.in_operations();

@@ -56,10 +56,10 @@ void Sweep::start_window() {
   reports_.forget();
   stacks_.forget();
   threads_.forget_events();
-  busy_.start_at(since, owner_.threads());
+  busy_.start_at(since, owner_.threads(), tables_);
   for (Thread* thread : owner_.threads()) {
     stacks_.go_on(*thread, owner_.scope_of(*thread), since);
-    if (thread->scope != 0) time_.mark_loop(thread->outermost, true);
+    if (!tables_.is_outside(thread->scope)) time_.mark_loop(thread->outermost, true);
   }
   set_cell();
 }

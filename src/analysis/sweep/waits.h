@@ -20,7 +20,7 @@ class Waits {
   }
   // Adds what has passed up to `now`, from when on the process does this; `adds_idle`: while not all of its devices work.
   void change(uint64_t now, uint32_t phase, const IdleDoing& doing, bool adds_idle) {
-    if (sum_) tables_.add_wait(*sum_, now - since_, doing_.scope != 0);
+    if (sum_) tables_.add_wait(*sum_, now - since_, !tables_.is_outside(doing_.scope));
     if (adds_idle_) tables_.add_idle(doing_, now - since_);
     since_ = now;
     doing_ = doing;

@@ -59,6 +59,7 @@ struct SweepResult {
   std::optional<LoopSpan> loop;  // none without a mark
   std::shared_ptr<const Labels> labels;  // what the rows refer to
   std::vector<SweptTime> breakdown;
+  std::vector<SweptPurpose> purposes;  // sums to the breakdown
   std::vector<SweptThreadTime> threads;
   std::vector<SweptTransition> transitions, evaluation_transitions;
   std::map<std::string, uint64_t> events;        // by kind: operation, phase, a boundary's category, or device work

@@ -54,8 +54,31 @@ std::string_view function_of(const Name& name) {
 uint32_t SweepTables::number_of(NameKind kind, const std::string& name) {
   std::vector<std::string>& labels = kind == NameKind::kPhase ? labels_->phases : labels_->operations;
   auto [place, is_new] = numbers_[kind == NameKind::kPhase].try_emplace(name, labels.size());
-  if (is_new) labels.push_back(name);
+  if (is_new) {
+    labels.push_back(name);
+    if (kind == NameKind::kOperation) contexts_.push_back({purpose_of_name(name)});
+  }
   return place->second;
+}
+
+// Of an operation that has a number of its own in its usual context.
+uint32_t SweepTables::number_in(uint32_t operation, const Context& context) {
+  std::vector<std::string>& labels = labels_->operations;
+  auto [place, is_new] = numbers_in_.try_emplace({operation, context.purpose, context.left, context.is_outside}, labels.size());
+  uint32_t number = place->second;
+  if (!is_new) return number;
+  labels.push_back(labels[context.is_outside ? 0 : operation]);
+  contexts_.push_back(context);
+  make_room();
+  if (context.is_outside) outside_.push_back({context.purpose, &rows_[{0, static_cast<Scope>(number * kStages)}]});
+  return number;
+}
+
+// For all scopes of the operations that there are.
+void SweepTables::make_room() {
+  scopes_.resize(labels_->operations.size() * kStages);
+  for (auto& counts : transitions_of_) counts.resize(scopes_.size());
+  counted_ = transitions_of_[evaluates_].data();
 }
 
 void SweepTables::learn_names(const std::vector<Name>& names) {
@@ -78,15 +101,23 @@ void SweepTables::learn_names(const std::vector<Name>& names) {
     state.stage = stage_of_name(name.text);
     state.is_reset = name.text == kReset;
   }
-  scopes_.resize(labels_->operations.size() * kStages);
-  for (auto& counts : transitions_of_) counts.resize(scopes_.size());
-  counted_ = transitions_of_[evaluates_].data();
+  make_room();
   phases_.resize(labels_->phases.size());
 }
 
 Scope SweepTables::inner_scope(Scope outer, const NameState& operation) {
-  Stage stage = inner_stage(static_cast<Stage>(outer % kStages), operation.stage);
-  return operation.number * kStages + static_cast<Scope>(stage);
+  auto outer_stage = static_cast<Stage>(outer % kStages);
+  const Context& around = contexts_[outer / kStages];
+  const Context& usual = contexts_[operation.number];
+  Context context{inner_purpose(around.purpose, usual.purpose), around.left};
+  context.is_outside = around.is_outside && comes_anywhere(usual.purpose);
+  if (operation.stage == kLeavesStage && outer_stage > Stage::kTrainingLoop) {
+    context.left = outer_stage;
+  } else if (operation.stage > Stage::kTrainingLoop && operation.stage != kLeavesStage) {
+    context.left = Stage::kNone;
+  }
+  uint32_t number = context.key() == usual.key() ? operation.number : number_in(operation.number, context);
+  return number * kStages + static_cast<Scope>(inner_stage(outer_stage, operation.stage));
 }
 
 Scope SweepTables::scope_of(const LaunchSite& launch_site) const {
@@ -158,6 +189,7 @@ void SweepTables::start_at(uint64_t now, const OpenPhases& open_phases) {
 // evaluation never do. A reset does not begin it: environments are seeded before networks are built.
 void SweepTables::mark_loop(LoopMark mark, bool begins, uint64_t now) {
   bool is_operation = mark <= LoopMark::kReset;
+  if (mark == LoopMark::kNothing) return;
   if (is_operation && (loop_begin_ == LoopBegin::kTrainingLoop || evaluates_)) return;
   bool is_first = loop_begin_ == LoopBegin::kNone;
   if (mark == LoopMark::kTrainingLoop) {
@@ -169,12 +201,12 @@ void SweepTables::mark_loop(LoopMark mark, bool begins, uint64_t now) {
   }
   marks_++;
   if (has_devices_) epoch_++;
-  outside_at_last_ = *outside_;
+  for (Outside& outside : outside_) outside.at_last = *outside.row;
   last_mark_ticks_ = now;
   if (is_first) {
     first_mark_ticks_ = now;
     first_mark_ = marks_;
-    outside_at_first_ = *outside_;
+    for (Outside& outside : outside_) outside.at_first = *outside.row;
   }
 }
 
@@ -200,17 +232,42 @@ void SweepTables::write_outside(SweepResult& result) const {
   std::map<std::tuple<LoopPart, Category, Resource>, uint64_t> sums;
   for (size_t i = 0; i < kCells; i++) {
     auto category = static_cast<uint8_t>(i % kCategories);
-    auto add = [&](LoopPart part, uint64_t ticks) {
-      if (ticks) sums[{part, folded_category(category), resource_of(i)}] += ticks;
-    };
-    uint64_t first = marks_ ? outside_at_first_.ticks[i] : outside_->ticks[i];
-    uint64_t last = marks_ ? outside_at_last_.ticks[i] : outside_->ticks[i];
-    add(LoopPart::kBefore, first);
-    add(LoopPart::kIn, last - first);
-    add(LoopPart::kAfter, outside_->ticks[i] - last);
+    for (const Outside& outside : outside_) {
+      std::array<uint64_t, 3> parts = outside.parts(i, marks_ > 0);
+      for (size_t part = 0; part < parts.size(); part++) {
+        if (parts[part]) sums[{static_cast<LoopPart>(part), folded_category(category), resource_of(i)}] += parts[part];
+      }
+    }
   }
   for (const auto& [key, ticks] : sums) {
     result.outside.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), ticks});
+  }
+}
+
+// Before the rows are moved.
+void SweepTables::write_purposes(SweepResult& result) const {
+  using Key = std::tuple<std::string_view, std::string_view, std::string_view, Category, std::string_view>;
+  std::map<Key, uint64_t> sums;
+  auto add = [&](uint32_t phase, Purpose purpose, Scope scope, size_t cell, std::string_view part, uint64_t ticks) {
+    Category category = folded_category(static_cast<uint8_t>(cell % kCategories));
+    if (ticks) sums[{labels_->phases[phase], columns_of(purpose).label, stage_of(scope), category, part}] += ticks;
+  };
+  for (const auto& [key, row] : rows_) {
+    const auto& [phase, scope] = key;
+    if (phase == 0 && is_outside(scope)) continue;
+    for (size_t i = 0; i < kCells; i++) add(phase, contexts_[scope / kStages].purpose, scope, i, "", row.ticks[i]);
+  }
+  for (const Outside& outside : outside_) {
+    for (size_t i = 0; i < kCells; i++) {
+      std::array<uint64_t, 3> parts = outside.parts(i, marks_ > 0);
+      for (size_t part = 0; part < parts.size(); part++) {
+        add(0, outside.purpose, 0, i, kLoopPartLabels[part], parts[part]);
+      }
+    }
+  }
+  for (const auto& [key, ticks] : sums) {
+    const auto& [phase, purpose, stage, category, part] = key;
+    result.purposes.push_back({phase, purpose, stage, category, part, ticks});
   }
 }
 
@@ -233,7 +290,7 @@ void SweepTables::add_cells(uint32_t thread, uint32_t phase, Scope scope, const 
     auto category = static_cast<uint8_t>(i % kCategories);
     cells.push_back({thread, phase_order_.place_of[phase], operation_order_.place_of[scope / kStages],
                      kStageOrder.place_of[scope % kStages], category >= kNoCore ? static_cast<Category>(category) : folded_category(category),
-                     resource_of(i), row.ticks[i]});
+                     resource_of(i), left_by(scope), row.ticks[i]});
   }
 }
 
@@ -256,7 +313,7 @@ std::vector<AnyCell> SweepTables::folded(std::vector<AnyCell> cells) {
 
 SweptTime SweepTables::time_of(const Cell& cell) const {
   return {labels_->phases[phase_order_.label_at[cell.phase_place]], stage_label(cell.stage_place),
-          operation_label(cell.operation_place), cell.category, cell.resource, ready_in(cell.category), cell.ticks};
+          operation_label(cell.operation_place), cell.category, cell.resource, ready_in(cell.category), outer_stage(cell.left), cell.ticks};
 }
 
 void SweepTables::write(const std::vector<Name>& names, SweepResult& result) {
@@ -265,6 +322,7 @@ void SweepTables::write(const std::vector<Name>& names, SweepResult& result) {
   phase_order_ = order_of(labels_->phases);
   std::vector<Cell> cells;
   write_outside(result);
+  write_purposes(result);
   if (marks_) result.loop = {first_mark_ticks_, last_mark_ticks_};
   for (const auto& [key, row] : rows_) add_cells(0, key.first, key.second, row, cells);
   rows_.clear();
@@ -280,7 +338,8 @@ void SweepTables::write(const std::vector<Name>& names, SweepResult& result) {
   result.threads.reserve(cells.size());
   for (const Cell& cell : cells) {
     SweptTime time = time_of(cell);
-    result.threads.push_back({cell.thread, time.phase, time.stage, time.operation, time.category, time.resource, time.ready_in, time.ticks});
+    result.threads.push_back({cell.thread, time.phase, time.stage, time.operation, time.category, time.resource,
+                              time.ready_in, time.outer_stage, time.ticks});
   }
   result.transitions = transitions(false);
   result.evaluation_transitions = transitions(true);
@@ -324,8 +383,16 @@ void SweepTables::write_counts(const std::vector<Name>& names, SweepResult& resu
       if (state.count) result.crossings[std::string(function_of(names[id]))] += state.count;
       bool waits = state.category == kCudaWait;
       if ((waits || state.category == kCuda) && state.count) result.cuda_calls.push_back({names[id].text, waits, state.count});
-    } else if (state.kind != NameKind{}) {
-      result.events[state.kind == NameKind::kOperation ? "operation" : "phase"] += state.count;
+    } else if (state.kind == NameKind::kPhase) {
+      result.events["phase"] += state.count;
+    } else if (state.kind == NameKind::kOperation) {
+      // What comes anywhere is no operation of the program's own, of which a reader knows how many there are.
+      Purpose purpose = contexts_[state.number].purpose;
+      if (!comes_anywhere(purpose)) {
+        result.events["operation"] += state.count;
+      } else if (state.count) {
+        result.events[columns_of(purpose).label] += state.count;
+      }
     }
   }
 }
@@ -377,7 +444,7 @@ void SweepTables::write_overhead(const std::vector<Name>& names, const Correctio
       auto category = static_cast<uint8_t>(place.cell % kCategories);
       rows->push_back({labels_->phases[place.phase], kStageLabels[place.scope % kStages],
                        labels_->operations[place.scope / kStages], folded_category(category),
-                       resource_of(place.cell), bounds(parts)});
+                       resource_of(place.cell), outer_stage(left_by(place.scope)), bounds(parts)});
     }
   }
   for (uint32_t id = 0; id < names_.size(); id++) {
@@ -427,8 +494,10 @@ void SweepTables::write_detail(const std::vector<Name>& names, const Detail& det
   found.iteration_entries = detail.iteration_entries();
   for (IterationEntry& entry : found.iteration_entries) entry.cell = function_places[entry.cell];
 
-  for (const auto& [scope, instances] : detail.instances()) {
-    SweptInstances row{stage_of(scope), operation_of(scope), instances.count, instances.ticks};
+  std::map<std::pair<std::string_view, std::string_view>, Instances> merged;
+  for (const auto& [scope, instances] : detail.instances()) merged[{stage_of(scope), operation_of(scope)}] += instances;
+  for (const auto& [place, instances] : merged) {
+    SweptInstances row{place.first, place.second, instances.count, instances.ticks};
     for (const auto& [ticks, count] : instances.counts) row.lengths.push_back({ticks, count});
     for (const SweptInstance& slow : instances.slowest) {
       if (slow.ticks) row.slowest.push_back(slow);

@@ -1,5 +1,6 @@
 // Where the sweep adds up: ticks and counts in dense tables that grow as names and their combinations appear.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -54,8 +55,8 @@ struct IdleDoing {
 };
 
 // What shows that the training loop has begun and has not ended: the outermost operation that begins or ends, of
-// simulation a reset where one was in it, or a report.
-enum class LoopMark : uint8_t { kOperation, kSimulation, kReset, kTrainingLoop, kProgress };
+// simulation a reset where one was in it, or a report. An operation may show nothing.
+enum class LoopMark : uint8_t { kNothing, kOperation, kSimulation, kReset, kTrainingLoop, kProgress };
 
 // Whether a first mark holds: not if it turns out to be a reset, nor from a `training_loop` on.
 enum class LoopBegin : uint8_t { kNone, kOpen, kKnown, kTrainingLoop };
@@ -94,7 +95,7 @@ class SweepTables {
   const NameState& name(uint32_t id) const { return names_[id]; }
 
   // The scope of an operation that begins where `outer` is open.
-  static Scope inner_scope(Scope outer, const NameState& operation);
+  Scope inner_scope(Scope outer, const NameState& operation);
   // The scope of work; the launch site's operation must be known.
   Scope scope_of(const LaunchSite& launch_site) const;
 
@@ -151,6 +152,15 @@ class SweepTables {
     transitions->of[from][to]++;
   }
 
+  // Whether time there is in none of the operations that show where the training loop is.
+  bool is_outside(Scope scope) const { return contexts_[scope / kStages].is_outside; }
+  // What an operation with this scope shows that no other one encloses.
+  LoopMark mark_of(Scope scope) const {
+    auto stage = static_cast<Stage>(scope % kStages);
+    if (stage == Stage::kTrainingLoop) return LoopMark::kTrainingLoop;
+    if (!columns_of(contexts_[scope / kStages].purpose).shows_loop) return LoopMark::kNothing;
+    return stage == Stage::kSimulation ? LoopMark::kSimulation : LoopMark::kOperation;
+  }
   const char* stage_of(Scope scope) const { return kStageLabels[scope % kStages]; }
   const std::string& phase_of(uint32_t phase) const { return labels_->phases[phase]; }
   const std::string& operation_of(Scope scope) const { return labels_->operations[scope / kStages]; }
@@ -177,6 +187,14 @@ class SweepTables {
   void write_overhead(const std::vector<Name>& names, const Correction& correction, SweepResult& result) const;
 
  private:
+  // Where an operation was opened: what for and, where one around it has left a stage for none, in which.
+  struct Context {
+    Purpose purpose = Purpose::kTraining;
+    Stage left = Stage::kNone;
+    bool is_outside = false;  // all operations, as one that may come anywhere in a program's life is, in no other one
+
+    auto key() const { return std::tie(purpose, left, is_outside); }
+  };
   struct TransitionCounts {
     uint64_t of[name_categories()][name_categories()] = {};  // from, to
   };
@@ -207,9 +225,10 @@ class SweepTables {
     uint8_t stage_place;
     Category category;
     Resource resource;
+    Stage left;
     uint64_t ticks;
 
-    auto key() const { return std::tie(thread, phase_place, stage_place, operation_place, category, resource); }
+    auto key() const { return std::tie(thread, phase_place, stage_place, operation_place, category, resource, left); }
     void add(const Cell& same) { ticks += same.ticks; }
   };
   // The same of device work, by name id; 0 for all of a launch site.
@@ -233,6 +252,11 @@ class SweepTables {
   };
 
   uint32_t number_of(NameKind kind, const std::string& name);
+  uint32_t number_in(uint32_t operation, const Context& context);
+  void make_room();
+  Stage left_by(Scope scope) const { return contexts_[scope / kStages].left; }
+  // The stage that an operation around the scope's has left; empty without one.
+  std::string_view outer_stage(Stage left) const { return left == Stage::kNone ? "" : kStageLabels[static_cast<size_t>(left)]; }
   void find_row(Scope scope);
   void find_wait(uint32_t phase, uint32_t number);
   static LabelOrder order_of(const std::vector<std::string>& labels);
@@ -251,6 +275,7 @@ class SweepTables {
   void settle(IdleCells& cells, const Row& row) const;
   std::string_view function_label(const std::vector<Name>& names, uint32_t number) const;
   void write_outside(SweepResult& result) const;
+  void write_purposes(SweepResult& result) const;
   WorkCell work_cell(uint32_t device, const LaunchSite& launch_site, uint32_t name, const WorkSum& sum) const;
 
   bool has_detail_;
@@ -258,6 +283,9 @@ class SweepTables {
   std::vector<NameState> names_;                                   // by id
   std::unordered_map<std::string, uint32_t> numbers_[2];           // operations, phases
   std::shared_ptr<Labels> labels_ = std::make_shared<Labels>(Labels{{"(none)"}, {"(none)"}});  // by number
+  // An operation has another number, and the same label, in another context.
+  std::vector<Context> contexts_{{Purpose::kTraining, Stage::kNone, true}};  // by number of the operation
+  std::map<std::tuple<uint32_t, Purpose, Stage, bool>, uint32_t> numbers_in_;
   LabelOrder operation_order_, phase_order_;
   std::vector<ScopeState> scopes_;                                 // by scope
   std::map<std::pair<uint32_t, Scope>, Row> rows_;                 // by phase, scope
@@ -274,8 +302,19 @@ class SweepTables {
   std::vector<WaitState> waits_{{}};    // by number; 0 is none
   uint32_t wait_in_no_boundary_ = 0;
   std::map<std::pair<uint32_t, uint32_t>, WaitSum> wait_sums_;  // by phase, wait
-  Row* outside_ = &rows_[{0, 0}];            // in no phase and no operation
-  Row outside_at_first_, outside_at_last_;  // what it was at the first and at the last mark of the loop
+  // In no phase and outside of operations.
+  struct Outside {
+    Purpose purpose;
+    Row* row;
+    Row at_first{}, at_last{};  // what it was at the first and at the last mark of the loop
+
+    // What a cell has in each part of the program's life.
+    std::array<uint64_t, 3> parts(size_t cell, bool has_marks) const {
+      uint64_t all = row->ticks[cell], first = has_marks ? at_first.ticks[cell] : all, last = has_marks ? at_last.ticks[cell] : all;
+      return {first, last - first, all - last};
+    }
+  };
+  std::vector<Outside> outside_{{Purpose::kTraining, &rows_[{0, 0}]}};
   uint64_t first_mark_ticks_ = 0, last_mark_ticks_ = 0;
   uint64_t marks_ = 0;
   uint64_t first_mark_ = 1;  // that counts

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sweep_tables.h"
 #include "sweep_thread.h"
 
 namespace rlscope {
@@ -26,11 +27,11 @@ class BusyThreads {
     }
   }
   // Begins again with nothing at `now`; what is open stays so.
-  void start_at(uint64_t now, const std::vector<Thread*>& threads) {
+  void start_at(uint64_t now, const std::vector<Thread*>& threads, const SweepTables& tables) {
     ticks_ = in_operations_ = 0;
     since_ = now;
     for (Thread* thread : threads) {
-      thread->was_in_operation = thread->scope != 0;
+      thread->was_in_operation = !tables.is_outside(thread->scope);
       in_operations_ += thread->was_in_operation;
     }
   }

@@ -56,8 +56,54 @@ enum class Stage : uint8_t {
 constexpr const char* kStageLabels[] = {"(none)",    "training_loop",   "simulation",
                                         "inference", "backpropagation", "synchronisation"};
 constexpr size_t kStages = std::size(kStageLabels);
+// Instead of a stage, of an operation that is in none of those around it: what a library calls in the middle of one.
+constexpr Stage kLeavesStage{0x1F};
+
+// What an operation is for, beside its stage.
+enum class Purpose : uint8_t {
+  kTraining = 0,
+  kCallback = 1,
+  kCheckpoint = 2,
+  kLog = 3,
+  kRender = 4,
+  kCompile = 5,
+  kImport = 6,
+  kGarbageCollection = 7,
+};
+struct PurposeColumns {
+  const char* label;
+  bool interrupts;    // whatever is going on, so that it is the purpose wherever it is open; of the others the outermost is
+  bool leaves_stage;  // what it does itself is in no stage
+  bool shows_loop;    // where no operation encloses it, the training loop has begun
+};
+constexpr PurposeColumns kPurposeColumns[] = {
+    {"training", false, false, true},
+    {"callback", false, true, true},
+    {"checkpoint", false, true, false},
+    {"log", false, true, false},
+    {"render", false, false, true},
+    {"compile", true, false, true},
+    {"import", true, false, false},
+    {"garbage_collection", true, false, false},
+};
+inline const PurposeColumns& columns_of(Purpose purpose) { return kPurposeColumns[static_cast<size_t>(purpose)]; }
+// In a program's life, whatever it does.
+inline bool comes_anywhere(Purpose purpose) { return columns_of(purpose).interrupts && !columns_of(purpose).shows_loop; }
+
+inline Purpose purpose_of_name(std::string_view name) {
+  for (size_t purpose = 1; purpose < std::size(kPurposeColumns); purpose++) {
+    if (name == kPurposeColumns[purpose].label) return static_cast<Purpose>(purpose);
+  }
+  return Purpose::kTraining;
+}
+
+// The purpose inside an operation that is entered where `outer` applies.
+inline Purpose inner_purpose(Purpose outer, Purpose operation) {
+  return columns_of(operation).interrupts || outer == Purpose::kTraining ? operation : outer;
+}
 
 inline Stage stage_of_name(std::string_view name) {
+  if (columns_of(purpose_of_name(name)).leaves_stage) return kLeavesStage;
   for (size_t stage = 1; stage < kStages; stage++) {
     if (name == kStageLabels[stage]) return static_cast<Stage>(stage);
   }
@@ -66,6 +112,7 @@ inline Stage stage_of_name(std::string_view name) {
 
 // The stage inside an operation that is entered where `outer` applies.
 inline Stage inner_stage(Stage outer, Stage operation) {
+  if (operation == kLeavesStage) return outer > Stage::kTrainingLoop ? Stage::kTrainingLoop : outer;
   return operation > Stage::kTrainingLoop || outer == Stage::kNone ? operation : outer;
 }
 

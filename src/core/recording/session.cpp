@@ -132,7 +132,10 @@ void Session::open_inherited(StreamWriter* writer) {
     inherited.swap(state().inherited);
   }
   for (const StreamWriter::Frame& frame : inherited) {
-    if (writer && writer->begin(encode_id(frame.id))) writer->frame(writer->depth() - 1).is_stage = frame.is_stage;
+    if (!writer || !writer->begin(encode_id(frame.id))) continue;
+    StreamWriter::Frame& opened = writer->frame(writer->depth() - 1);
+    opened.is_stage = frame.is_stage;
+    opened.leaves_stage = frame.leaves_stage;
   }
 }
 

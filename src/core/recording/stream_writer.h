@@ -81,8 +81,9 @@ class RLSCOPE_API StreamWriter {
   struct Frame {
     uint32_t id;
     uint16_t repeats;   // the same operation entered again while innermost: nothing new to record
-    uint16_t joins : 13;  // a stage entered again while this frame lies in it: likewise
+    uint16_t joins : 12;  // a stage entered again while this frame lies in it: likewise
     uint16_t is_stage : 1;
+    uint16_t leaves_stage : 1;  // it is in none of the stages around it
     uint16_t is_guess : 1;  // nobody closes it: it ends where the next stage begins or the frame below it ends
     uint16_t is_of_task : 1;  // belongs to a coroutine or generator, with which it is suspended
   };
@@ -219,7 +220,7 @@ class RLSCOPE_API StreamWriter {
   }
 
   bool open_frame(uint32_t id) {
-    frames_[depth_++] = {id, 0, 0, 0, 0, 0};
+    frames_[depth_++] = {id, 0, 0, 0, 0, 0, 0};
     return true;
   }
   // Whether a record is to be written.

@@ -46,7 +46,8 @@ struct Scope {
     return flavour == Flavour::kSimulatorCall ? Category::kSimulator : Category::kPython;
   }
   // One of the operations that every breakdown is grouped by.
-  bool is_stage() const { return stage > Stage::kTrainingLoop; }
+  bool is_stage() const { return stage > Stage::kTrainingLoop && !leaves_stage(); }
+  bool leaves_stage() const { return stage == kLeavesStage; }
   // Says what the program does now, so that nothing needs to be guessed any more.
   bool ends_guess() const { return stage != Stage::kNone; }
   bool is_guess() const { return flavour == Flavour::kGuessedStage; }
@@ -73,6 +74,7 @@ bool intern(Scope* scope) {
 __attribute__((hot)) bool is_in_any_stage(StreamWriter* writer, bool also_guessed) {
   for (uint32_t depth = writer->depth(); depth > 0; depth--) {
     const StreamWriter::Frame& frame = writer->frame(depth - 1);
+    if (frame.leaves_stage) return false;
     if (frame.is_stage && (also_guessed || !frame.is_guess)) return true;
   }
   return false;
@@ -81,9 +83,14 @@ __attribute__((hot)) bool is_in_any_stage(StreamWriter* writer, bool also_guesse
 __attribute__((hot)) bool is_in_stage(StreamWriter* writer, uint32_t id) {
   for (uint32_t depth = writer->depth(); depth > 0; depth--) {
     const StreamWriter::Frame& frame = writer->frame(depth - 1);
-    if (frame.is_stage) return frame.id == id;
+    if (frame.is_stage || frame.leaves_stage) return frame.id == id;
   }
   return false;
+}
+
+__attribute__((hot)) inline void note_stage(StreamWriter::Frame& frame, const Scope* scope) {
+  frame.is_stage = scope->is_stage();
+  frame.leaves_stage = scope->leaves_stage();
 }
 
 // One guess is open at a time, and only where nobody knows better.
@@ -129,7 +136,7 @@ bool begin_in_task(StreamWriter* writer, Scope* scope, PythonFrame* frame) {
   PythonFrame* task = task_frame(frame);
   if (!task || !follow_task_events(task)) return false;
   if (!writer->begin(scope->id)) return true;
-  writer->frame(writer->depth() - 1).is_stage = scope->is_stage();
+  note_stage(writer->frame(writer->depth() - 1), scope);
   begun_in_task(writer, task);
   return true;
 }
@@ -159,7 +166,7 @@ __attribute__((hot)) inline PyObject* enter_in(PyObject* self, PythonFrame* fram
     } else if (depth > 0 && writer->frame(depth - 1).id == scope->id.id) {
       writer->frame(depth - 1).repeats++;
     } else if (writer->begin(scope->id)) {
-      writer->frame(depth).is_stage = scope->is_stage();
+      note_stage(writer->frame(depth), scope);
       if (__builtin_expect(are_tasks_running(), 0) && scope->kind() == NameKind::kOperation) begun_inside_task(writer);
       if (scope->stage == Stage::kSimulation) count_towards_notice();
     }
@@ -381,7 +388,7 @@ PyObject* begin_range(PyObject*, PyObject* object) {
   if (scope->ends_guess() && writer->is_guessing()) writer->end();
   if ((scope->is_joining() && is_joined(writer, scope)) || !writer->begin(scope->id)) return PyLong_FromLong(0);
   if (scope->stage == Stage::kSimulation) writer->count_simulation();
-  writer->frame(writer->depth() - 1).is_stage = scope->is_stage();
+  note_stage(writer->frame(writer->depth() - 1), scope);
   return PyLong_FromUnsignedLong(writer->depth());
 }
 

@@ -209,8 +209,11 @@ TEST(BusyThreads, BeginAgainWithWhatIsOpen) {
     busy.begin_operation(*thread);
     busy.note(*thread, true, 10);
   }
-  other.scope = kInOperation;
-  busy.start_at(40, {&main, &other});
+  SweepTables tables(false, false);
+  tables.learn_names({{}, {NameKind::kOperation, Category::kPython, "step"}, {NameKind::kOperation, Category::kPython, "import"}});
+  main.scope = tables.inner_scope(0, tables.name(2));  // which is in no operation of the program
+  other.scope = tables.inner_scope(0, tables.name(1));
+  busy.start_at(40, {&main, &other}, tables);
   EXPECT_EQ(busy.ticks(40), 0u);
   EXPECT_EQ(busy.ticks(47), 7u);
   EXPECT_EQ(busy.in_operations(), 1u);

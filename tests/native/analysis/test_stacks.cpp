@@ -34,7 +34,7 @@ struct Process {
         thread(0, true) {
     tables.learn_names(trace.names());
     stacks.emplace(trace, tables, limit, 0);
-    scope = SweepTables::inner_scope(0, tables.name(1));
+    scope = tables.inner_scope(0, tables.name(1));
     push(1);
   }
   static std::string seen(uint64_t delta, uint32_t stack) { return varint(delta + 1) + varint(0 + 1) + varint(stack + 1); }

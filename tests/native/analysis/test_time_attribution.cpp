@@ -32,7 +32,7 @@ struct Process {
         time(options, 0, 1000, limit, tables, owner, devices, phases),
         names(trace, tables, time.correction() ? &*time.correction() : nullptr),
         devices(trace, 0, 1000, 0, options.gpu_attribution == GpuAttribution::kLaunch) {
-    step = SweepTables::inner_scope(0, tables.name(3));
+    step = tables.inner_scope(0, tables.name(3));
     time.set_rare_cell();
   }
   // The main thread is there from now on.
