@@ -130,7 +130,7 @@ def _purpose_sentences(tables: RunTables, path: OwnerPath) -> Iterator[str]:
     said = [
         f"{duration(s)} ({percent(s / whole_s)}) for {purpose.words}"
         for purpose, s in seconds.items()
-        # Compiling is a cause of its own.
+        # Compiling and importing are causes of their own.
         if purpose not in (Purpose.TRAINING, Purpose.COMPILE, Purpose.IMPORT) and s >= SAID * whole_s
     ]
     if said:
