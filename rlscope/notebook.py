@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import analyze as analyze_trace
+from rlscope.analysis.analysis import analyze as analyze_trace
 from rlscope.calibration.calibration import AUTO, chosen
 from rlscope.errors import UsageError
 from rlscope.record import recorder

@@ -23,7 +23,7 @@ import numpy as np
 from adversary_runs import MANIFEST, TooLongError, limits, small_trace
 
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
-from rlscope.analysis.analyze import make_analysis
+from rlscope.analysis.analysis import make_analysis
 from rlscope.analysis.contents import read_contents
 from rlscope.analysis.counters.counters import counters_of
 from rlscope.analysis.devices.devices import devices_of

@@ -16,7 +16,7 @@ from trace_builder import (
     phase,
 )
 
-from rlscope.analysis.analyze import make_analysis
+from rlscope.analysis.analysis import make_analysis
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.model import STAGES, Category, DeviceWork
 from rlscope.page.grid import bins_for

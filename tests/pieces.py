@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis.advice.advice import Advice
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.model import NO_OPERATION, STAGES, Category, DeviceWork
 from rlscope.trace.reader import open_trace
 

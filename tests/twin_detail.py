@@ -5,7 +5,7 @@ from collections import Counter
 from itertools import pairwise
 
 from trace_builder import Begin, End, ProcessScript, Progress
-from twin_sweep import BLOCKED, Record, Stack, Twin, boundaries_of, operations_of, resource_of, stage_of
+from twin_sweep import BLOCKED, Record, Stack, Twin, boundaries_of, is_outside, operations_of, resource_of, stage_of
 
 from rlscope.model import Category, NameKind
 
@@ -86,8 +86,9 @@ class DetailTwin(Twin):
         if stack[-1].kind is not NameKind.OPERATION:
             return
         operations = operations_of(stack)
-        instances = self.instances.setdefault((stage_of(operations), operations[-1]), [])
-        instances.append((self.starts.pop(id(stack[-1])), now))
+        started = self.starts.pop(id(stack[-1]))
+        if not is_outside(operations):
+            self.instances.setdefault((stage_of(operations), operations[-1]), []).append((started, now))
 
     def enter(self, stream: int, stack: Stack, frame: Begin, now: int) -> None:
         resource = resource_of(frame.category, self.running(self.now, self.now + 1))

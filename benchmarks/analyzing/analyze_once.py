@@ -58,7 +58,7 @@ def _peak_bytes() -> int:
 
 def main() -> None:
     """Analyze a trace as `rlscope analyze` does, from opening it to its tables."""
-    from rlscope.analysis.analyze import analyze
+    from rlscope.analysis.analysis import analyze
     from rlscope.trace.reader import open_trace
 
     print_cost(lambda: analyze(open_trace(sys.argv[1])))

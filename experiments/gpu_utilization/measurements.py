@@ -11,8 +11,7 @@ from experiments.harness.execute import LOG, Execution
 from experiments.harness.progress import StudyRun
 from experiments.harness.workload_output import figures_in
 from experiments.verdicts.other_machines import MeasuredTables, exactly, load_tables
-from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.utilization import mean_utilization
 from rlscope.errors import IncompleteTraceError
 from rlscope.trace.reader import open_trace

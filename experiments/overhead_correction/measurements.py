@@ -15,7 +15,7 @@ from scipy import stats
 
 from experiments.harness.progress import Workload
 from experiments.verdicts.statistics import CONFIDENCE_PERCENT, FEWEST, ITERATIONS, RUNS, Estimate
-from rlscope.analysis.analyze import make_analysis
+from rlscope.analysis.analysis import make_analysis
 from rlscope.analysis.correction.corrected import Z95, Correction
 from rlscope.analysis.correction.costs import ZERO, Bounds
 from rlscope.analysis.sweep import own_correction, sweep_trace

@@ -11,7 +11,7 @@ from experiments.harness.execute import LOG, Execution, read_manifest
 from experiments.harness.progress import StudyRun
 from experiments.harness.workload_output import figures_in
 from experiments.verdicts.other_machines import MeasuredTables, joined, load_tables
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.analysis.utilization import PROCESSES, read_utilization, utilization_in_parts
 from rlscope.trace.reader import Trace, open_trace
 

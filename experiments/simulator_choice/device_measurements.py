@@ -13,8 +13,7 @@ from experiments.harness.progress import StudyRun
 from experiments.harness.workload_output import figures_in
 from experiments.verdicts.corrected import correction_for
 from experiments.verdicts.other_machines import MeasuredTables, exactly, joined, load_tables
-from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.errors import IncompleteTraceError
 from rlscope.model import STAGES, Category, Resource
 from rlscope.plots.folding import drawn_times

@@ -32,7 +32,7 @@ OTHER = (("fig_scale_up",), ("fig_overhead_correction",))
 WITHOUT_A_FRAMEWORK = """
 import sys, tempfile
 import rlscope
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.trace.reader import open_trace
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.correction.corrected import AppliedCorrection, Correction
 from rlscope.calibration.calibration import AUTO, chosen
 from rlscope.errors import UsageError

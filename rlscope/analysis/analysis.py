@@ -1,9 +1,14 @@
-"""This file defines an analysis: what `rlscope analyze` shows of one trace."""
+"""This file makes the analysis of a trace, which is what `rlscope analyze` shows of it."""
 
 from functools import cached_property
 
 from rlscope.analysis.advice.advice import Advice, advise
+from rlscope.analysis.correction.corrected import Correction
+from rlscope.analysis.run import Run
 from rlscope.analysis.run_tables import RunTables
+from rlscope.analysis.sweep import NO_CALIBRATION, TraceSweep, sweep_trace
+from rlscope.model import GpuAttribution
+from rlscope.trace.reader import Trace
 
 
 class Analysis(RunTables):
@@ -17,13 +22,35 @@ class Analysis(RunTables):
         """Return what bounds the run; None if no process took time."""
         return advise(self)
 
-    @property
-    def no_core_share(self) -> float:
-        """Return the share of the processes' time in which they waited for a core, from 0 to 1."""
-        return self.cores.no_core_share
-
     def _repr_html_(self) -> str:
         """Show the analysis in a notebook: what bounds the run, and where its time went."""
         from rlscope.analysis.outline.html import html_of  # which only notebooks need
 
         return html_of(self, self.advice)
+
+
+def analyze(
+    trace: Trace,
+    recover: bool = False,
+    by_thread: bool = False,
+    gpu_attribution: GpuAttribution = GpuAttribution.LAUNCH,
+    correction: Correction | str = NO_CALIBRATION,
+    by_function: bool = False,
+) -> Analysis:
+    """Sweep all processes of a trace, in parallel, and return its analysis.
+
+    Args:
+        trace: what `open_trace` returned.
+        recover: step over damage, and say so in `why`, rather than raise.
+        by_thread: fill `threads` too.
+        gpu_attribution: to whom time belongs in which a device works and the process waits.
+        correction: what recording costs, or why times are not to be corrected.
+        by_function: fill `calls` and `iteration_times` too.
+    """
+    swept = sweep_trace(trace, recover, by_thread, gpu_attribution, correction, bins=0 if by_function else None)
+    return make_analysis(swept, recover, by_function)
+
+
+def make_analysis(swept: TraceSweep, recover: bool = False, by_function: bool = False) -> Analysis:
+    """Return the analysis of a swept trace; with `by_function`, for which it is swept with bins, as `analyze` does."""
+    return Analysis(Run(swept, recover, by_function))

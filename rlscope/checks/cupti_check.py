@@ -145,7 +145,7 @@ def record_probe(devices: int) -> Found | Check:
 
 def missing_work(trace: Path, devices: int) -> list[str]:
     """Return what the program did on each device that its trace does not hold."""
-    from rlscope.analysis.analyze import analyze
+    from rlscope.analysis.analysis import analyze
     from rlscope.analysis.contents import read_contents
     from rlscope.trace.reader import open_trace
 

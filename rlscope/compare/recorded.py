@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import make_analysis
+from rlscope.analysis.analysis import Analysis, make_analysis
 from rlscope.analysis.detail.swept import SweptDetail, SweptFunction
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep, sweep_trace
 from rlscope.analysis.tables.calls import detail_of

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
-from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import make_analysis
+from rlscope.analysis.analysis import Analysis, make_analysis
 from rlscope.analysis.detail.slices import RunSlices, run_slices
 from rlscope.analysis.detail.swept import SliceTrack, SliceTracks
 from rlscope.analysis.sweep import ProcessSweep, sweep_trace

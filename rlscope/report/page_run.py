@@ -1,6 +1,6 @@
 """This file analyzes a trace for a page of it, with what a reader must know beside the numbers."""
 
-from rlscope.analysis.analyze import make_analysis
+from rlscope.analysis.analysis import make_analysis
 from rlscope.analysis.correction.corrected import Correction
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.page.make_page import Run

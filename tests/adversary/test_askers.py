@@ -11,7 +11,7 @@ from processes import until
 from recording import call_here
 from running_jobs import Job, asking, is_complete, recording_since, running
 
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.monitor.windows.job import Job as Asked
 from rlscope.monitor.windows.run_windows import recording_processes
 from rlscope.trace.format import EndReason

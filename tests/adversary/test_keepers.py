@@ -13,7 +13,7 @@ from processes import until
 from recording import call_here
 from running_jobs import Job, is_complete, running
 
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.monitor.windows.kept_windows import PARTS
 from rlscope.monitor.windows.run_windows import begun_windows
 from rlscope.trace.reader import open_trace

@@ -15,7 +15,7 @@ from processes import until
 from recording import RLSCOPE, environment, record
 from running_jobs import is_complete, running
 
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.monitor.windows.run_windows import begun_windows, recording_processes
 from rlscope.trace.reader import open_trace
 

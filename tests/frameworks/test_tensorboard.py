@@ -12,7 +12,7 @@ from page_traces import training
 from recording import rlscope
 from trace_builder import ProcessScript, parse_script, write_scripts
 
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.trace.reader import open_trace
 
 WITHOUT_ITERATIONS = """

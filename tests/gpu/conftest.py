@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from recording import Recording, record
 
-from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.trace.reader import open_trace
 
 HERE = Path(__file__).parent

@@ -17,8 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.trace.counter_metrics import FRIENDLY
 from rlscope.trace.reader import open_trace
 

@@ -26,7 +26,7 @@ from scipy import stats
 import rlscope
 from benchmarks.result import Result, Target, Value, print_results, results
 from benchmarks.timing import added_ns
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.libraries import LIBRARIES
 from rlscope.record import recorder
 from rlscope.record.config import LAYERS, RecordConfig

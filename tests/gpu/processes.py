@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.trace.reader import open_trace
 
 PROGRAM = Path(__file__).parent / "programs" / "many_processes.py"

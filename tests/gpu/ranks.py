@@ -22,8 +22,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import make_analysis
+from rlscope.analysis.analysis import Analysis, make_analysis
 from rlscope.analysis.ranks.kernels import kernels_of, where_waited
 from rlscope.analysis.ranks.matching import Collective, collectives_of
 from rlscope.analysis.sweep import TraceSweep, sweep_trace

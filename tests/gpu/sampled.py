@@ -13,7 +13,7 @@ from pathlib import Path
 
 import rlscope
 from benchmarks.result import Target, Value, print_results, results
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.libraries import LIBRARIES
 from rlscope.monitor.windows.run_windows import Windows, begun_windows
 from rlscope.monitor.windows.window_keeper import LONGEST_S

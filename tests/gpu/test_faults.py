@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from recording import RLSCOPE, environment, record
 
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.trace.reader import open_trace
 
 Run = Callable[..., Any]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from recording import RLSCOPE, call_here, environment
 
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.trace.reader import open_trace
 
 TIMES, ITERATIONS, KERNELS = 100, 2, 5

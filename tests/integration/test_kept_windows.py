@@ -16,7 +16,7 @@ import pytest
 from recording import RLSCOPE, SCRIPTS, call_here, environment
 
 from rlscope import _analysis
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.monitor.windows.kept_windows import PARTS, slow_windows
 from rlscope.monitor.windows.run_windows import begun_windows
 from rlscope.record.run.trace_files import bytes_of

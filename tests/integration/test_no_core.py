@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from recording import record
 
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.trace.reader import open_trace
 
 CATEGORIES = ("python", "no_core", "wait")

@@ -8,7 +8,7 @@ import pytest
 from recording import record, run_plain
 
 from rlscope import _analysis
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.trace.reader import open_trace
 
 TOLERANCE = 0.03

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from recording import SCRIPTS, Recording, environment, record
 
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.analysis.ranks.matching import collectives_of
 from rlscope.analysis.ranks.swept import SweptCollective
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep, sweep_trace

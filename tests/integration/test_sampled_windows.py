@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from recording import RLSCOPE, SCRIPTS, call_here, environment, record
 
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.analysis.tables.calls import detail_of
 from rlscope.compare.recorded import iterating, recorded

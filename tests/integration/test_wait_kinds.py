@@ -5,7 +5,7 @@ from pathlib import Path
 
 from recording import record
 
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.analysis.rows import sums
 from rlscope.record.blocking import DISK, LOCK, NETWORK, PIPE, PROCESS, TIMER
 from rlscope.trace.reader import open_trace

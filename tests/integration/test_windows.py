@@ -14,7 +14,7 @@ from typing import IO
 import pytest
 from recording import RLSCOPE, SCRIPTS, call_here, environment, run_plain
 
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.errors import TraceError, UsageError
 from rlscope.monitor.windows.job import Job as RunningJob
 from rlscope.monitor.windows.request import Request

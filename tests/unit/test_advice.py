@@ -20,7 +20,7 @@ from rlscope.analysis.advice.advice import Advice, advise
 from rlscope.analysis.advice.causes import Cause
 from rlscope.analysis.advice.changes import CORES
 from rlscope.analysis.advice.owner_path import owner_path
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.analysis.devices.rows import DeviceIdleRow, GpuOperationRow
 from rlscope.analysis.document import document_of
 from rlscope.analysis.lines.rows import CallSiteRow, LineRow, SyncPointRow

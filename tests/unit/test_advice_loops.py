@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from benchmarks.trace_writer import ThreadWriter, TraceWriter
 from rlscope.analysis.advice.advice import Advice
 from rlscope.analysis.advice.causes import Cause
-from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.correction.corrected import AppliedCorrection
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.table_rows import ProcessRow

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
-from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.document import document_of
 from rlscope.model import Category
 from rlscope.trace.reader import open_trace

@@ -13,7 +13,7 @@ import pytest
 from trace_builder import parse_script, sweep_script, write_script
 from twin_sweep import as_dicts, sweep_twin
 
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.analysis.document import tables_of
 from rlscope.trace.reader import open_trace
 

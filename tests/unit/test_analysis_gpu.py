@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from benchmarks.trace_writer import TraceWriter
 from rlscope._analysis import device_union, sweep
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.analysis.contents import read_contents
 from rlscope.analysis.document import document_of
 from rlscope.cli.analyze import analyze as analyze_verb

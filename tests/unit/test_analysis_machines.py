@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
-from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.contents import read_contents
 from rlscope.analysis.document import document_of
 from rlscope.report.sentences import machine_lines

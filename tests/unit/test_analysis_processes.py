@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
-from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.document import document_of
 from rlscope.analysis.rows import sums
 from rlscope.analysis.table_rows import PhaseRow

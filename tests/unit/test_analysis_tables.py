@@ -10,8 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.trace_writer import DEFAULT_BOOT_ID, TraceWriter
-from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.contents import read_contents
 from rlscope.analysis.correction.corrected import Correction
 from rlscope.analysis.correction.costs import Bounds, Cost

@@ -12,7 +12,7 @@ from twin_sweep import as_dicts, sweep_twin
 from benchmarks import synthetic
 from benchmarks.synthetic import EVENTS_PER_OPERATION, Expected, Shape, write_trace
 from rlscope import _analysis
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.model import Category, NameKind
 from rlscope.trace import format as fmt
 from rlscope.trace.reader import open_trace
@@ -74,7 +74,7 @@ def decode_records(payload: bytes, ticks: int, names: dict[int, tuple[NameKind, 
 
 def boundary_ticks(breakdown: dict[tuple[str, ...], int]) -> dict[str, int]:
     ticks = {"simulator": 0, "backend": 0}
-    for (_, _, _, category, _, _), found in breakdown.items():
+    for (_, _, _, category, *_), found in breakdown.items():
         if category in ticks:
             ticks[category] += found
     return ticks

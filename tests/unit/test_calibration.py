@@ -15,7 +15,7 @@ from known_loops import EVENTS, lengths_of, loop_found, write_twin
 from benchmarks.trace_writer import TraceWriter
 from rlscope import _native
 from rlscope._analysis import sweep
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.analysis.correction.corrected import Correction
 from rlscope.analysis.correction.costs import Bounds, Cost
 from rlscope.calibration import measure
@@ -314,7 +314,7 @@ def test_changing_chunks_is_removed_without_being_calibrated(tmp_path: Path) -> 
     (file,) = writer.write().glob("*.rlscope")
     correction = sweep(file, costs={}).correction
     assert correction is not None
-    assert correction.removed == [("(none)", "(none)", "(none)", "python", "cpu", (7 * 256,) * 3)]
+    assert correction.removed == [("(none)", "(none)", "(none)", "python", "cpu", "", (7 * 256,) * 3)]
 
 
 def test_verbs_say_what_was_removed_or_why_not(trace: Path, tmp_path: Path, own_cache: Path) -> None:

@@ -19,7 +19,7 @@ from trace_builder import (
 )
 
 import rlscope
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.analysis.correction.corrected import Correction
 from rlscope.analysis.correction.costs import Bounds, Cost
 from rlscope.analysis.tables.breakdown import group_seconds

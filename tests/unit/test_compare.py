@@ -9,7 +9,7 @@ from compared_runs import NO_CORE, US, compared, loop, write_run, write_side
 from recording import call_here
 from trace_builder import End, ProcessScript, ThreadScript, boundary, write_scripts
 
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.compare.comparable import cautions
 from rlscope.compare.comparison import Word, compare
 from rlscope.compare.estimate import ITERATIONS, RUNS

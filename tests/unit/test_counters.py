@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from benchmarks.trace_writer import TraceWriter
 from rlscope._analysis import device_intervals
-from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.counters.join import UNATTRIBUTED
 from rlscope.analysis.document import document_of
 from rlscope.cli.analyze import analyze as analyze_verb

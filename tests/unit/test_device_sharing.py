@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from benchmarks.trace_writer import TraceWriter
 from rlscope._analysis import device_sharing, device_union
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.analysis.document import document_of
 from rlscope.model import DeviceWork
 from rlscope.trace.reader import open_trace

@@ -9,8 +9,7 @@ from click.testing import CliRunner
 from benchmarks.trace_writer import ThreadWriter, TraceWriter
 from rlscope.analysis.advice.causes import Cause, times_of_processes
 from rlscope.analysis.advice.counted_waits import CountedWaits
-from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.document import document_of
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.cli.plot import plot

@@ -15,7 +15,7 @@ from rank_traces import trained
 from slices_of import expected_slices
 from trace_builder import ProcessScript, parse_script, write_scripts
 
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.cli.main import verbs
 from rlscope.export import chrome, events, parquet
 from rlscope.trace.reader import open_trace

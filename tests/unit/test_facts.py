@@ -15,7 +15,7 @@ from trace_builder import write_scripts
 import rlscope
 from rlscope.analysis.advice.advice import advise
 from rlscope.analysis.advice.owner_path import owner_path
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.analysis.correction.corrected import Correction
 from rlscope.analysis.correction.costs import Bounds, Cost
 from rlscope.analysis.document import document_of

@@ -10,7 +10,7 @@ from random_scripts import scripts
 from trace_builder import ProcessScript, parse_script, write_script, write_scripts
 
 from rlscope._analysis import sweep
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.analysis.lines.frames import frames_of
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.trace.reader import open_trace

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from random_scripts import scripts
 from trace_builder import ProcessScript, parse_script, write_scripts
 
-from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.document import document_of
 from rlscope.analysis.tables.loop import Life
 from rlscope.trace.reader import open_trace

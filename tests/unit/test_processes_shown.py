@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.trace_writer import TraceWriter
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.cli.report import report
 from rlscope.model import Category, DeviceWork

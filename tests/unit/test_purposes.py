@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from trace_builder import parse_script, write_script
 
-from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.report.analysis_tables import print_analyses
 from rlscope.trace.reader import open_trace
 

@@ -7,8 +7,7 @@ from rank_traces import ALL_REDUCE, MS, DeviceStep, call, on_devices, rank
 
 from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis.advice.causes import Cause
-from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.model import DeviceWork
 from rlscope.report.report_page import write_report
 from rlscope.trace.reader import open_trace

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from rows_of import bare_analysis, rows_of
 
 from benchmarks.trace_writer import TraceWriter
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.analysis.devices.rows import DeviceWorkRow, GpuOperationRow, GpuRow
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows

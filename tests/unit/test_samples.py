@@ -14,8 +14,7 @@ from click.testing import CliRunner
 
 import rlscope
 from benchmarks.trace_writer import TraceWriter
-from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.model import DeviceWork
 from rlscope.trace.reader import open_trace

@@ -18,7 +18,7 @@ import pytest
 
 import rlscope
 from rlscope import _analysis, _native
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.errors import UsageError
 from rlscope.record import recorder
 from rlscope.record.config import RecordConfig

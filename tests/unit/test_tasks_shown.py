@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import rlscope
 from benchmarks.trace_writer import TraceWriter
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.cli.report import report as report_verb
 from rlscope.trace.reader import open_trace

@@ -22,7 +22,7 @@ from trace_builder import parse_script, sweep_script, write_script
 
 from benchmarks.trace_writer import TraceWriter
 from rlscope._analysis import bytes_read
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.analysis.live.joined_windows import joined_processes
 from rlscope.analysis.live.live_run import LiveRun
 from rlscope.analysis.live.live_trace import LiveTrace, LiveView

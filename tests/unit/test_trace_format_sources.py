@@ -87,8 +87,8 @@ def test_constants() -> None:
     assert {name: found(name) for name in written} == written
 
 
-# Stages have a test of their own, and no trace has a turn.
-@pytest.mark.parametrize("name", [name for name, _ in ENUMERATIONS if name not in ("Stage", "Turn")])
+# Stages and purposes have a test of their own, and no trace has a turn.
+@pytest.mark.parametrize("name", [name for name, _ in ENUMERATIONS if name not in ("Purpose", "Stage", "Turn")])
 def test_enumerations(name: str) -> None:
     known = found(name)
     assert isinstance(known, EnumMeta), f"Python has no enumeration {name}"

@@ -6,8 +6,7 @@ import pytest
 from trace_builder import parse_script, write_script
 
 from benchmarks.trace_writer import TraceWriter
-from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.outline.tree import breakdown_tree, life_parts, lives, tree_lines
 from rlscope.model import Category, LifePart
 from rlscope.trace.reader import open_trace

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from rlscope import _native
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.calibration.twins import MEASURED, SETTLING, Tick, Twin, run_twins
 from rlscope.errors import RecordingError

@@ -10,7 +10,7 @@ from calls import count_calls
 
 from benchmarks.trace_writer import TraceWriter
 from rlscope import _native
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.analysis.tables.wait_kinds import kind_of_wait
 from rlscope.libraries import LIBRARIES
 from rlscope.model import Category

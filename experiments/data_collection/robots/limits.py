@@ -15,7 +15,7 @@ import pandas as pd
 from experiments import CHECKOUT
 from experiments.data_collection.robots.lines import ANT, ROBOTS
 from experiments.data_collection.throughput import CARTPOLE
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.plots.tables import write_csv
 from rlscope.trace.reader import open_trace
 

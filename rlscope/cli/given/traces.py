@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.analyze import analyze
+from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.calibration.calibration import chosen
 from rlscope.cli.progress import reading_bar
 from rlscope.errors import RLScopeError

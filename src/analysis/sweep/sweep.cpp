@@ -308,7 +308,9 @@ template <bool kWithDetail>
     thread_changed<kWithDetail>(thread);
   } else if (name.kind == NameKind::kOperation) {
     if (time_.detail()) {
-      time_.detail()->end_operation(thread.scope, thread.operation_starts.back(), time_.now());
+      if (!tables_.is_outside(thread.scope)) {
+        time_.detail()->end_operation(thread.scope, thread.operation_starts.back(), time_.now());
+      }
       thread.operation_starts.pop_back();
     }
     set_scope(thread, static_cast<Scope>(frame.saved));
