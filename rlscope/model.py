@@ -143,7 +143,7 @@ class Purpose(Name):
     LOG = "log", "logging", "#cf7c09", "#f4b258", True, False, False
     RENDER = "render", "rendering", "#a4373a", "#f08a8d", False, False, True
     COMPILE = "compile", "compiling", "#142858", "#bfcfef", False, True, True
-    IMPORT = "import", "imports", "#656a73", "#7a7f8b", False, True, False
+    IMPORT = "import", "imports", "#656a73", "#7a7f8b", True, True, False
     GARBAGE_COLLECTION = "garbage_collection", "garbage collection", "#7a5c00", "#d9b300", False, True, False
     EVALUATION = "evaluation", "evaluation", "#00788a", "#4fd3e3", False, False, True
     STARTING_UP = "starting_up", "starting up", "#8a8f98", "#9aa0ab", False, False, True

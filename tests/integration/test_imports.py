@@ -38,7 +38,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
 def test_an_import_inside_an_operation_is_one(recording: Recording) -> None:
     assert recording.returncode == 0, recording.stderr
     found = {(row["stage"], row["operation"]) for row in recording.analysis["breakdown"]}
-    assert found == {("backpropagation", "backpropagation"), ("backpropagation", "import"), ("(none)", "(none)")}
+    assert found == {("backpropagation", "backpropagation"), ("training_loop", "import"), ("(none)", "(none)")}
     events = recording.main_sweep()["events"]
     assert events["operation"] == 3
     assert events["import"] == 1 + 3  # the one with another inside it, and what is not found

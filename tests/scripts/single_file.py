@@ -2,8 +2,9 @@
 
 These are simulation, calls of networks and distributions for acting and for targets, and each update from its first
 call with gradients.
-The argument is ppo (no gradients while acting), dqn (gradients on while acting, a target network without) or sac (one
-method of the actor serves acting and learning, two optimizers take turns). Prints the stopwatch's nanoseconds as JSON.
+The argument is ppo (no gradients while acting), dqn (gradients on while acting, a target network without), sac (one
+method of the actor serves acting and learning, two optimizers take turns) or functional (gradients come from functions,
+as in MAML and TRPO, and no optimizer takes a step). Prints the stopwatch's nanoseconds as JSON.
 """
 
 import json
@@ -175,8 +176,34 @@ def sac():
                 actor_optimizer.step()
 
 
+def functional():
+    policy, observations = network(4, 2), torch.randn(4096, 4)
+    torch.func.grad(torch.sum)(observations)  # imports for seconds, once
+
+    def loss_of(parameters):
+        return torch.func.functional_call(policy, parameters, (observations,)).pow(2).mean()
+
+    for _ in range(60):
+        with torch.no_grad():
+            infer(policy, observations)
+        parameters = dict(policy.named_parameters())
+        with watch("backpropagation"):
+            loss = learn(policy, observations).pow(2).mean()
+            gradients = dict(zip(parameters, torch.autograd.grad(loss, list(parameters.values())), strict=True))
+        change(parameters, gradients)
+        with watch("backpropagation"):
+            gradients = torch.func.grad(loss_of)(parameters)
+        change(parameters, gradients)
+
+
+def change(parameters, gradients):
+    with torch.no_grad():
+        for name, parameter in parameters.items():
+            parameter -= 0.01 * gradients[name]
+
+
 torch.manual_seed(1)
 torch.set_num_threads(1)
 warm_up()
-{"ppo": ppo, "dqn": dqn, "sac": sac}[sys.argv[1]]()
+{"ppo": ppo, "dqn": dqn, "sac": sac, "functional": functional}[sys.argv[1]]()
 print(json.dumps(NANOSECONDS))

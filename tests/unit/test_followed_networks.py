@@ -42,6 +42,7 @@ class Script:
         _native.follow_networks(
             network.func, INFERENCE, BACKPROPAGATION, self._has_gradients, lambda: -1, lambda: next(nodes)
         )
+        self._backward = _native.follow_backward(_native.Hooked(lambda _: None, ()), lambda _, calls: calls)
 
     def _has_gradients(self) -> bool:
         self.asked += 1
@@ -62,8 +63,7 @@ class Script:
             case "call":
                 self._network()
             case "backward" if _native.is_followed():
-                _native.begin_backward(_native.calls_to_examine())
-                _native.end_backward()
+                self._backward(None)
             case "step":
                 _native.begin_step()
                 _native.end_step()

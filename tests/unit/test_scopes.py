@@ -162,14 +162,15 @@ def test_a_place_opens_backpropagation_if_a_backward_reached_it_the_last_time(
             gradients = iter((False,))  # type: ignore[arg-type]
             network()
         elif event != "nothing":
-            calls = _native.calls_to_examine()
-            _native.begin_backward(() if event == "backward elsewhere" else calls)
-            _native.end_backward()
+            backward(event)
             _native.begin_step()
             _native.end_step()
 
     _native.follow_networks(
         network.func, inference, backpropagation, lambda: next(gradients, True), lambda: -1, lambda: next(nodes)
+    )
+    backward = _native.follow_backward(
+        _native.Hooked(lambda _: None, ()), lambda event, calls: () if event == "backward elsewhere" else calls
     )
     found = []
     for event in follows:

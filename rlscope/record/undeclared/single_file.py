@@ -1,8 +1,8 @@
 """Scripts that train with PyTorch and no library: what is recorded of them without a name is what can be seen.
 
-Seen are calls of networks, `backward`, and an optimizer's `zero_grad` and `step`. Each is recorded for its own length:
-a call of a network as inference, the others as backpropagation. What lies between them, such as a rollout in an
-environment that no library knows, saving, plotting, belongs to no stage.
+Seen are calls of networks, `backward`, `torch.autograd.grad`, `torch.func.grad` and an optimizer's `zero_grad` and
+`step`. Each is recorded for its own length: a call of a network as inference, the others as backpropagation. What lies
+between them, such as a rollout in an environment that no library knows, saving, plotting, belongs to no stage.
 
 One thing reaches further, because a loss is computed between the network's call and `backward`. If gradients were on
 and what a call computed was part of what the next `backward` went through, then the place in the program that made the
@@ -23,8 +23,10 @@ To make one of PyTorch's distributions from a tensor that a network's call has r
 call its methods, is recorded as the call is, until the environment steps or a backward begins. A distribution of
 anything else, such as an environment's noise, belongs to no stage.
 
-A place that is called several times for one backward, such as a recurrent network's cell, opens nothing, since
-a rollout that keeps its gradients looks the same: within an open backpropagation it belongs to it.
+A place may be called several times for one backward, as a recurrent network's cell is. It learns if an environment is
+known, which has not stepped in between, or if the same network acted since the last backward, without gradients. Else
+it opens nothing, since a rollout in an environment that nobody knows looks the same: within an open backpropagation it
+belongs to it. A new network is taken for what the last one was that was called from there.
 
 Between windows nothing of this is done, so that calls cost little. What places are is learnt in windows, and in a
 process's first 100 steps of optimizers, or 100,000 calls of networks, so that its first window knows.
@@ -35,7 +37,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from rlscope import _native
 from rlscope.record.replacements import Replacements
@@ -45,6 +47,8 @@ from rlscope.record.undeclared.counted_iterations import CountedIterations
 OF_DISTRIBUTIONS = {"__init__", "sample", "rsample", "log_prob", "entropy"}
 INFERENCE = _native.guessed_stage("inference")
 BACKPROPAGATION = _native.guessed_stage("backpropagation")
+#: Where that is certain.
+LEARNING = _native.default_operation("backpropagation")
 
 
 class SingleFileScripts:
@@ -73,7 +77,14 @@ class SingleFileScripts:
             "zero_grad",
             lambda method: torch._disable_dynamo(_within_backpropagation(inspect.unwrap(method))),
         )
-        self._replacements.replace(torch.autograd, "backward", functools.partial(_followed_backward, torch))
+        # What `backward` and `torch.autograd.grad` call: compilers know both by their identity.
+        self._replacements.replace(
+            torch.autograd,
+            "_engine_run_backward",
+            lambda engine: _native.follow_backward(_native.Hooked(engine, ()), functools.partial(_reached, torch)),
+        )
+        functional = sys.modules["torch._functorch.eager_transforms"]
+        self._replacements.replace(functional, "grad_and_value_impl", self._followed_functional_grad)
         optimizer = sys.modules["torch.optim.optimizer"]  # torch.optim itself has no such attribute
         self._handles = [
             optimizer.register_optimizer_step_pre_hook(self._before_optimizer_step),
@@ -89,6 +100,18 @@ class SingleFileScripts:
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
+
+    def _followed_functional_grad(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Follow what is behind torch.func.grad, which calls what it differentiates as well."""
+        recorded, is_compiling = _native.Hooked(original, (LEARNING,)), self._is_compiling
+
+        @functools.wraps(original)
+        def grad_and_value_impl(*args: Any, **kwargs: Any) -> Any:
+            if is_compiling():
+                return original(*args, **kwargs)
+            return recorded(*args, **kwargs)
+
+        return grad_and_value_impl
 
     def _before_optimizer_step(self, *_: Any) -> None:
         if not self._is_compiling():
@@ -117,30 +140,16 @@ def _within_backpropagation(original: Callable[..., Any]) -> Callable[..., Any]:
     return zero_grad
 
 
-def _followed_backward(torch: ModuleType, original: Callable[..., Any]) -> Callable[..., Any]:
-    reached, is_followed = torch._disable_dynamo(_reached), _native.is_followed
-
-    def backward(*args: Any, **kwargs: Any) -> Any:
-        if not is_followed():
-            return original(*args, **kwargs)
-        calls = _native.calls_to_examine()
-        _native.begin_backward(reached(args[0] if args else kwargs.get("tensors"), calls) if calls else ())
-        try:
-            return original(*args, **kwargs)
-        finally:
-            _native.end_backward()
-
-    # Compiled autograd compiles inside of the original.
-    following = torch._disable_dynamo(functools.wraps(original)(backward), recursive=False)
-    return functools.wraps(original)(following)
-
-
-def _reached(tensors: Any, calls: dict[int, tuple[int, int]]) -> set[int]:
+def _reached(torch: ModuleType, tensors: Any, calls: dict[int, tuple[int, int]]) -> set[int]:
     """Return those calls that made a part of the graph of `tensors`: a thread numbers the nodes that it makes."""
+    if "torch._dynamo" in sys.modules:  # which would compile this
+        return cast(set[int], torch._disable_dynamo(_reached_by)(tensors, calls))
+    return _reached_by(tensors, calls)
+
+
+def _reached_by(tensors: Any, calls: dict[int, tuple[int, int]]) -> set[int]:
     oldest = min(first for first, _ in calls.values())
-    ahead = [
-        getattr(tensor, "grad_fn", None) for tensor in (tensors if isinstance(tensors, list | tuple) else [tensors])
-    ]
+    ahead = [getattr(tensor, "grad_fn", None) for tensor in tensors]
     numbers: dict[Any, int] = {}
     while ahead:
         node = ahead.pop()

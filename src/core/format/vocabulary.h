@@ -83,7 +83,7 @@ constexpr PurposeColumns kPurposeColumns[] = {
     {"log", false, true, false},
     {"render", false, false, true},
     {"compile", true, false, true},
-    {"import", true, false, false},
+    {"import", true, true, false},
     {"garbage_collection", true, false, false},
 };
 inline const PurposeColumns& columns_of(Purpose purpose) { return kPurposeColumns[static_cast<size_t>(purpose)]; }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "hooked.h"
 #include "scope.h"
@@ -30,12 +31,15 @@ enum class Role : uint8_t {
 
 struct Place {
   Role role = Role::kActs;
-  bool is_reached = false;  // whether what the call computed was part of what a backward went through
-  uint32_t backwards = 0;   // how many backwards came next
+  bool is_reached = false;   // whether what the call computed was part of what a backward went through
+  bool is_unrolled = false;  // called several times for one backward, and known to learn nevertheless
+  uint32_t backwards = 0;    // how many backwards came next
 };
 
 // A place's calls since the last backward.
 struct Calls {
+  uint64_t site;
+  PyObject* network;  // not owned: told from others, never used
   bool are_several = false;
   uint64_t first_node = 0, end_node = 0;  // numbers of what the last call added to the graph, if that is to be examined
 };
@@ -48,7 +52,9 @@ PyFunctionObject* followed;
 vectorcallfunc original;
 PyObject *inference, *backpropagation;
 PyObject *is_grad_enabled, *graph_task, *next_node;  // functions of PyTorch
+PyObject* reached;  // which calls a backward reaches
 std::unordered_map<uint64_t, Place> places;
+std::unordered_map<uint64_t, Place> sites;  // what places turned out to be that differ in the network alone
 uint32_t lessons_left;
 uint64_t passed;  // counts what was not followed
 
@@ -60,6 +66,7 @@ struct Thread {
   uint64_t simulations = 0;
   uint64_t passed = 0;       // as counted when the rest was true
   std::unordered_map<uint64_t, Calls> calls;  // by place
+  std::unordered_set<PyObject*> acting;       // networks that were called without gradients since the last backward
   // Weak references; a thread that ends leaves its last ones behind.
   std::array<PyObject*, kOutputs> outputs{};
   size_t next_output = 0;
@@ -77,23 +84,25 @@ int last_instruction(PyFrameObject* frame) {
 #endif
 }
 
-// A number made of where `frame` and its callers are, and of `subject`. Two places with one number are as rare as in
-// any 64-bit hash.
-uint64_t place_of(PyFrameObject* frame, PyObject* subject) {
-  uint64_t place = reinterpret_cast<uint64_t>(subject);
+uint64_t mix(uint64_t number, uint64_t more) {
+  number = (number ^ more) * 0x9E3779B97F4A7C15u;  // 2^64 over the golden ratio, as in Fibonacci hashing
+  return number ^ number >> 32;
+}
+
+// A number made of where `frame` and its callers are. Two sites with one number are as rare as in any 64-bit hash.
+uint64_t site_of(PyFrameObject* frame) {
+  uint64_t site = 0;
   Py_XINCREF(frame);
   for (int caller = 0; frame && caller < kCallers; caller++) {
     PyCodeObject* code = PyFrame_GetCode(frame);
-    place ^= reinterpret_cast<uint64_t>(code) + static_cast<uint64_t>(last_instruction(frame));
-    place *= 0x9E3779B97F4A7C15u;  // 2^64 over the golden ratio, as in Fibonacci hashing
-    place ^= place >> 32;
+    site = mix(site, reinterpret_cast<uint64_t>(code) + static_cast<uint64_t>(last_instruction(frame)));
     Py_DECREF(code);
     PyFrameObject* back = PyFrame_GetBack(frame);
     Py_DECREF(frame);
     frame = back;
   }
   Py_XDECREF(frame);
-  return place;
+  return site;
 }
 
 // The answer of one of PyTorch's functions, -1 where it has none.
@@ -205,12 +214,18 @@ void settle(Thread& thread) {
   forget_outputs(thread);
 }
 
-// The role of a call from this place, given what the place was the last time.
-Role role_of_call(Thread& thread, uint64_t place) {
-  auto [calls, is_first] = thread.calls.try_emplace(place);
+// The role of a call from this place, given what the place was the last time, or the site for another network.
+Role role_of_call(Thread& thread, uint64_t place, uint64_t site, PyObject* network) {
+  auto [calls, is_first] = thread.calls.try_emplace(place, Calls{site, network});
   calls->second.are_several = !is_first;
-  Role role = places[place].role;
-  if (role == Role::kLearns && !is_first) return Role::kActs;  // not like the last time
+  auto [known, is_new] = places.try_emplace(place);
+  if (is_new) {
+    auto alike = sites.find(site);
+    if (alike != sites.end()) known->second = alike->second;
+    known->second.backwards = 0;
+  }
+  Role role = known->second.role;
+  if (role == Role::kLearns && !is_first && !known->second.is_unrolled) return Role::kActs;  // not like the last time
   if (role == Role::kJoins && !is_open_guess(backpropagation)) return Role::kActs;
   return role;
 }
@@ -234,8 +249,9 @@ PyObject* call_within(PyObject* scope, bool lasts, const Call& call) {
 
 PyObject* call_with_gradients(Thread& thread, const Call& call) {
   PyObject* network = PyVectorcall_NARGS(call.count) > 0 ? call.values[0] : nullptr;
-  uint64_t place = place_of(PyEval_GetFrame(), network);
-  Role role = role_of_call(thread, place);
+  uint64_t site = site_of(PyEval_GetFrame());
+  uint64_t place = mix(site, reinterpret_cast<uint64_t>(network));
+  Role role = role_of_call(thread, place, site, network);
   if (!is_examined(places[place].backwards + 1)) {
     return call_within(role == Role::kActs ? inference : backpropagation, role != Role::kActs, call);
   }
@@ -259,6 +275,7 @@ PyObject* call_network(PyObject* function, PyObject* const* values, size_t count
   if (has_gradients && ask(graph_task) != -1) return call();
   forget_backward(*thread);
   thread->is_inside = true;
+  if (!has_gradients && PyVectorcall_NARGS(count) > 0) thread->acting.insert(values[0]);
   PyObject* result = has_gradients ? call_with_gradients(*thread, call) : call_within(inference, false, call);
   thread->is_inside = false;
   if (result) remember_outputs(*thread, result);
@@ -323,6 +340,7 @@ PyObject* unfollow_networks(PyObject*, PyObject*) {
   if (followed && followed->vectorcall == call_network) followed->vectorcall = original;
   Py_CLEAR(followed);
   places.clear();
+  sites.clear();
   forget_outputs(t_thread);
   t_thread = Thread();
   Py_RETURN_NONE;
@@ -330,12 +348,12 @@ PyObject* unfollow_networks(PyObject*, PyObject*) {
 
 PyObject* is_followed(PyObject*, PyObject*) { return PyBool_FromLong(follow() != nullptr); }
 
-PyObject* calls_to_examine(PyObject*, PyObject*) {
-  Thread* thread = follow();
+// Of calls since the last backward, those of which is asked whether it reaches them: for each place the number of its
+// first node and the one after its last. New.
+PyObject* calls_to_examine(const Thread& thread) {
   PyObject* found = PyDict_New();
-  if (!found || !thread || thread->backwards > 0) return found;
-  settle(*thread);
-  for (auto& [place, calls] : thread->calls) {
+  for (auto& [place, calls] : thread.calls) {
+    if (!found) break;
     if (!is_examined(places[place].backwards + 1)) continue;
     PyObject* key = PyLong_FromUnsignedLongLong(place);
     PyObject* nodes = Py_BuildValue("(KK)", calls.first_node, calls.end_node);
@@ -343,7 +361,6 @@ PyObject* calls_to_examine(PyObject*, PyObject*) {
     Py_XDECREF(key);
     Py_XDECREF(nodes);
     if (error != 0) Py_CLEAR(found);
-    if (!found) break;
   }
   return found;
 }
@@ -359,37 +376,60 @@ bool decide(Thread& thread, PyObject* reached) {
       if (is_reached < 0) return false;
       place.is_reached = is_reached;
     }
-    place.role = !place.is_reached ? Role::kActs : calls.are_several ? Role::kJoins : Role::kLearns;
+    // An environment that nobody knows may have stepped between calls, but not where it is known, nor where the network
+    // acts elsewhere.
+    place.is_unrolled |= calls.are_several && (thread.simulations > 0 || thread.acting.count(calls.network) > 0);
+    bool may_act = calls.are_several && !place.is_unrolled;
+    place.role = !place.is_reached ? Role::kActs : may_act ? Role::kJoins : Role::kLearns;
+    sites[calls.site] = place;
   }
   thread.calls.clear();
+  thread.acting.clear();
   return true;
 }
 
-PyObject* begin_backward(PyObject*, PyObject* reached) {
-  Thread* thread = follow();
-  if (!thread) Py_RETURN_NONE;
-  if (thread->backwards > 0) {
-    thread->backwards++;
-    Py_RETURN_NONE;
-  }
-  settle(*thread);
-  if (!decide(*thread, reached)) return nullptr;
-  forget_backward(*thread);
-  forget_outputs(*thread);
-  PyFrameObject* frame = PyEval_GetFrame();
-  PyFrameObject* caller = frame ? PyFrame_GetBack(frame) : nullptr;
-  thread->backward = place_of(caller, nullptr);
-  Py_XDECREF(caller);
-  if (!enter_scope(backpropagation)) return nullptr;
-  thread->backwards++;
-  Py_RETURN_NONE;
+// What is gone backward from are `outputs`, a sequence.
+bool begin_backward(Thread& thread, PyObject* outputs) {
+  if (thread.backwards++ > 0) return true;
+  settle(thread);
+  PyObject* calls = calls_to_examine(thread);
+  PyObject* found = !calls                   ? nullptr
+                    : PyDict_GET_SIZE(calls) ? PyObject_CallFunctionObjArgs(reached, outputs, calls, nullptr)
+                                             : Py_NewRef(calls);
+  Py_XDECREF(calls);
+  bool is_decided = found && decide(thread, found);
+  Py_XDECREF(found);
+  forget_backward(thread);
+  forget_outputs(thread);
+  thread.backward = site_of(PyEval_GetFrame());
+  if (is_decided && enter_scope(backpropagation)) return true;
+  thread.backwards--;
+  return false;
 }
 
-PyObject* end_backward(PyObject*, PyObject*) {
-  Thread* thread = follow();
-  if (!thread || thread->backwards == 0 || --thread->backwards > 0) Py_RETURN_NONE;
-  if (!thread->is_stepping && places[thread->backward].role != Role::kLearns) leave_scope(backpropagation);
-  Py_RETURN_NONE;
+// Backpropagation is over too, unless a step came next the last time.
+void end_backward(Thread& thread) {
+  if (thread.backwards == 0 || --thread.backwards > 0) return;
+  if (!thread.is_stepping && places[thread.backward].role != Role::kLearns) leave_scope(backpropagation);
+}
+
+// Goes backward from its first argument. A call without a frame of Python: compilers see none that they could read.
+PyObject* call_backward(PyObject* hooked, PyObject* const* values, size_t count, PyObject* names) {
+  Thread* thread = followed && PyVectorcall_NARGS(count) > 0 ? follow() : nullptr;
+  Call call{PyObject_Vectorcall, function_of(hooked), values, count, names};
+  if (!thread) return call();
+  if (!begin_backward(*thread, values[0])) return nullptr;
+  PyObject* result = call();
+  if ((thread = follow())) end_backward(*thread);
+  return result;
+}
+
+PyObject* follow_backward(PyObject*, PyObject* args) {
+  PyObject *hooked, *function;
+  if (!PyArg_ParseTuple(args, "OO", &hooked, &function)) return nullptr;
+  Py_XSETREF(reached, Py_NewRef(function));
+  set_entry(hooked, call_backward);
+  return Py_NewRef(hooked);
 }
 
 PyObject* begin_step(PyObject*, PyObject*) {
@@ -423,14 +463,10 @@ PyMethodDef functions[] = {
     {"is_followed", is_followed, METH_NOARGS,
      "is_followed()\n--\n\nWhether stages are opened now: while something records, and while the process still learns which "
      "places do what."},
-    {"calls_to_examine", calls_to_examine, METH_NOARGS,
-     "calls_to_examine()\n--\n\nOf calls since this thread's last backward, those of which begin_backward wants to know "
-     "whether it reaches them: for each place the number of its first node and the one after its last."},
-    {"begin_backward", begin_backward, METH_O,
-     "begin_backward(reached)\n--\n\nThe caller of the calling function goes backward, through the calls at the places "
-     "`reached` of those to examine."},
-    {"end_backward", end_backward, METH_NOARGS,
-     "end_backward()\n--\n\nThe backward is over; backpropagation is too, unless a step came next the last time."},
+    {"follow_backward", follow_backward, METH_VARARGS,
+     "follow_backward(hooked, reached)\n--\n\nCalls of a `Hooked` go backward from their first argument. "
+     "`reached(outputs, calls)` returns the places of those calls that this reaches: for each place the number of the "
+     "first node of its call and the one after the last. Returns the `Hooked`."},
     {"begin_step", begin_step, METH_NOARGS, "begin_step()\n--\n\nAn optimizer begins its step."},
     {"end_step", end_step, METH_NOARGS, "end_step()\n--\n\nAn optimizer's step is over, and backpropagation with it."},
     {nullptr, nullptr, 0, nullptr},
