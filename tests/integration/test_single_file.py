@@ -10,7 +10,7 @@ from recording import record
 TOLERANCE = 0.1
 
 
-@pytest.mark.parametrize("algorithm", with_slow(["ppo", "dqn", "sac", "functional"], {"dqn", "sac"}))
+@pytest.mark.parametrize("algorithm", with_slow(["ppo", "dqn", "sac", "functional", "closure"], {"dqn", "sac"}))
 def test_stages_are_as_long_as_by_a_stopwatch(algorithm: str, tmp_path: Path) -> None:
     recording = record(tmp_path / "trace", "single_file.py", algorithm)
     assert recording.returncode == 0, recording.stderr

@@ -3,8 +3,9 @@
 These are simulation, calls of networks and distributions for acting and for targets, and each update from its first
 call with gradients.
 The argument is ppo (no gradients while acting), dqn (gradients on while acting, a target network without), sac (one
-method of the actor serves acting and learning, two optimizers take turns) or functional (gradients come from functions,
-as in MAML and TRPO, and no optimizer takes a step). Prints the stopwatch's nanoseconds as JSON.
+method of the actor serves acting and learning, two optimizers take turns), functional (gradients come from functions,
+as in MAML and TRPO, and no optimizer takes a step) or closure (an optimizer calls what acts and learns, as Lightning's
+does). Prints the stopwatch's nanoseconds as JSON.
 """
 
 import json
@@ -196,6 +197,31 @@ def functional():
         change(parameters, gradients)
 
 
+def closure():
+    policy, observations = network(4, 2), torch.randn(4096, 4)
+    optimizer = torch.optim.Adam(policy.parameters())
+    env = gymnasium.make("CartPole-v1")
+    env.reset(seed=1)
+
+    def act_and_learn():
+        for _ in range(20):
+            with torch.no_grad():
+                infer(policy, observations)
+            with watch("simulation"):
+                _, _, is_over, _, _ = env.step(0)
+            if is_over:
+                with watch("simulation"):
+                    env.reset()
+        with watch("backpropagation"):
+            optimizer.zero_grad()
+            loss = learn(policy, observations).pow(2).mean()
+            loss.backward()
+        return loss
+
+    for _ in range(40):
+        optimizer.step(act_and_learn)
+
+
 def change(parameters, gradients):
     with torch.no_grad():
         for name, parameter in parameters.items():
@@ -205,5 +231,5 @@ def change(parameters, gradients):
 torch.manual_seed(1)
 torch.set_num_threads(1)
 warm_up()
-{"ppo": ppo, "dqn": dqn, "sac": sac, "functional": functional}[sys.argv[1]]()
+{"ppo": ppo, "dqn": dqn, "sac": sac, "functional": functional, "closure": closure}[sys.argv[1]]()
 print(json.dumps(NANOSECONDS))

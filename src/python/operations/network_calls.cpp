@@ -267,12 +267,14 @@ PyObject* call_with_gradients(Thread& thread, const Call& call) {
 PyObject* call_network(PyObject* function, PyObject* const* values, size_t count, PyObject* names) {
   Thread* thread = follow();
   Call call{original, function, values, count, names};
-  if (!thread || thread->is_busy()) return call();
+  if (!thread || thread->is_inside || thread->backwards > 0) return call();
   settle(*thread);
   learn(1);
   bool has_gradients = ask(is_grad_enabled) == 1;
   // A thread of the autograd engine calls networks to compute again what was not kept.
   if (has_gradients && ask(graph_task) != -1) return call();
+  // A closure may act before it learns; what it calls with gradients is the step's.
+  if (has_gradients && thread->is_stepping) return call_within(backpropagation, true, call);
   forget_backward(*thread);
   thread->is_inside = true;
   if (!has_gradients && PyVectorcall_NARGS(count) > 0) thread->acting.insert(values[0]);
