@@ -22,6 +22,11 @@ class Analysis(RunTables):
         """Return what bounds the run; None if no process took time."""
         return advise(self)
 
+    @property
+    def no_core_share(self) -> float:
+        """Return the share of the processes' time in which they waited for a core, from 0 to 1."""
+        return self.cores.no_core_share
+
     def _repr_html_(self) -> str:
         """Show the analysis in a notebook: what bounds the run, and where its time went."""
         from rlscope.analysis.outline.html import html_of  # which only notebooks need

@@ -55,11 +55,11 @@ def test_functions_and_methods_wherever_they_are_reached_from(tmp_path: Path) ->
     assert recording.returncode == 0, recording.stderr
     assert "was not recorded" not in recording.stderr
     for operation, sleeps in {"simulation": 2, "reset": 2, "make": 1, "rollout": 1, "generate": 1, "reward": 1}.items():
-        seconds = recording.seconds(operation=operation, category="wait")
+        seconds = recording.layer_seconds("wait", operation=operation)
         assert seconds >= 0.02 * sleeps, operation
         assert seconds < 0.02 * (sleeps + 1) or operation == "rollout", operation
-    assert recording.seconds(stage="inference", operation="helper", category="wait") >= 0.02
-    assert recording.seconds(stage="inference", operation="generate", category="wait") >= 0.02
+    assert recording.layer_seconds("wait", stage="inference", operation="helper") >= 0.02
+    assert recording.layer_seconds("wait", stage="inference", operation="generate") >= 0.02
     assert recording.main_sweep()["misnested_operations"] == 0
     # A name in a package that imports when asked has not been asked for earlier than the program does.
     assert json.loads(recording.stdout) == ["lazy", "lazy.inner", "lazy.inner.implementation", "lazy.model"]
@@ -123,7 +123,7 @@ def test_a_class_that_is_made_anew_by_its_decorator(tmp_path: Path) -> None:
     )
     recording = record(tmp_path / "trace", program, options=named("simulation=__main__:Judge.score"))
     assert recording.stdout == "<module> ('weight',)\n", recording.stderr  # nobody sees a frame of ours
-    assert recording.seconds(stage="simulation", category="wait") >= 0.02
+    assert recording.layer_seconds("wait", stage="simulation") >= 0.02
 
 
 SCRIPT_FUNCTIONS = (
@@ -161,8 +161,8 @@ def test_functions_of_the_script(tmp_path: Path) -> None:
     recording = record(tmp_path / "trace", script(tmp_path, SCRIPT_FUNCTIONS), options=options)
     assert recording.returncode == 0, recording.stderr
     assert "operation simulation=__main__:missing was not recorded: the script has no missing" in recording.stderr
-    assert recording.seconds(stage="backpropagation", operation="backpropagation", category="wait") >= 0.02
-    assert 0.02 <= recording.seconds(operation="steps", category="wait") < 0.1  # not while it is suspended
+    assert recording.layer_seconds("wait", stage="backpropagation", operation="backpropagation") >= 0.02
+    assert 0.02 <= recording.layer_seconds("wait", operation="steps") < 0.1  # not while it is suspended
     waits = [row for row in recording.analysis["breakdown"] if row["category"] == "wait"]
     assert len({row["process"] for row in waits if row["operation"] == "work"}) == 3
     assert recording.main_sweep()["misnested_operations"] == 0
@@ -409,7 +409,7 @@ def test_what_runs_inside_of_the_blocks_of_a_timer(tmp_path: Path) -> None:
         ("simulation", "evaluate"),
         ("simulation", "reward"),
     ):
-        assert recording.seconds(stage=stage, operation=operation, category="wait") >= 0.02, operation
+        assert recording.layer_seconds("wait", stage=stage, operation=operation) >= 0.02, operation
     swept = recording.main_sweep()
     assert swept["misnested_operations"] == 0
     assert {name: count for name, count, *_ in swept["tasks"]} == {"simulation": 2, "tool_call": 2}

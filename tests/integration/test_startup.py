@@ -17,7 +17,7 @@ OURS = """
     record.import_hooks record.native_names record.progress record.recorder record.replacements
     record.small_json record.started_as record.task_types record.unrecordable trace trace.files version
 """.split()
-OF_PYTHON = {"__future__", "_json", "atexit", "errno", "importlib", "importlib.machinery", "importlib._bootstrap"}
+OF_PYTHON = {"__future__", "_json", "atexit", "errno", "gc", "importlib", "importlib.machinery", "importlib._bootstrap"}
 OF_PYTHON |= {"importlib._bootstrap_external", "sitecustomize", "types", "warnings"}
 SHOW = "import sys; sys.stdout.write(' '.join(sorted(sys.modules)))"
 
