@@ -198,13 +198,13 @@ def functional():
 
 
 def closure():
-    policy, observations = network(4, 2), torch.randn(4096, 4)
-    optimizer = torch.optim.Adam(policy.parameters())
+    policy, observations = network(4, 2), torch.randn(8192, 4)
+    optimizer = torch.optim.SGD(policy.parameters())  # short: what it does itself is beside the stopwatch
     env = gymnasium.make("CartPole-v1")
     env.reset(seed=1)
 
     def act_and_learn():
-        for _ in range(20):
+        for _ in range(10):
             with torch.no_grad():
                 infer(policy, observations)
             with watch("simulation"):
