@@ -23,9 +23,10 @@ BURST_MINIBATCHES = 10
 #: More than is ever trained; a record of progress holds no larger one.
 WHOLE_TIMESTEPS = 10**12
 #: Bursts of a block; PPO goes ten times through its timesteps, 64 at a time.
-BLOCK_BURSTS = {name: BLOCK_TIMESTEPS[name] // BURST_TIMESTEPS[name] for name in BLOCK_TIMESTEPS}
-for _ppo in ("ppo", "ppo_cartpole"):
-    BLOCK_BURSTS[_ppo] += 10 * BLOCK_TIMESTEPS[_ppo] // 64 // BURST_MINIBATCHES
+BLOCK_BURSTS = {
+    name: timesteps // BURST_TIMESTEPS[name] + (0 if name == "td3" else 10 * timesteps // 64 // BURST_MINIBATCHES)
+    for name, timesteps in BLOCK_TIMESTEPS.items()
+}
 
 
 class _EndBursts(BaseCallback):

@@ -201,7 +201,7 @@ def progress_of(swept: TraceSweep) -> RunProgress:
         extrapolated_s = elapsed_ns * total / between_reports / NS_PER_S
     return RunProgress(
         iterations=most,
-        timesteps=earlier + timesteps_of([last]),
+        timesteps=timesteps_of(trainings),
         total_timesteps=total,
         extrapolated_s=extrapolated_s,
     )

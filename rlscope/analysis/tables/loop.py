@@ -53,7 +53,11 @@ class Loops:
 
         A process that shows nothing else has no training from which to tell it: then evaluation is what it is for.
         """
-        return row.phase == EVALUATION and row.process in self.training
+        return self.is_evaluation(row.process, row.phase)
+
+    def is_evaluation(self, process: str, phase: str) -> bool:
+        """Return whether a phase of a process is evaluation beside training."""
+        return phase == EVALUATION and process in self.training
 
     def parts(self, row: BreakdownRow) -> Mapping[LifePart, float]:
         """Return which shares of a row of a breakdown lie in which part of its process's life; they sum to 1.
@@ -160,7 +164,7 @@ def loop_ticks(process: ProcessSweep, loops: Loops) -> Counter[tuple[str, str, s
     ticks: Counter[tuple[str, str, str]] = Counter()
     for row in found.breakdown:
         is_outside = row.operation == NO_OPERATION and row.phase == NO_PHASE
-        if not is_outside and (row.phase != EVALUATION or process.name not in loops.training):
+        if not is_outside and not loops.is_evaluation(process.name, row.phase):
             ticks[row.stage, row.operation, row.category] += row.ticks
     for between in found.outside:
         if life_part(between.part, process.name in loops.bounded) is LifePart.LOOP:

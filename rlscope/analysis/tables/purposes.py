@@ -67,7 +67,7 @@ def _of_process(process: ProcessSweep, loops: Loops) -> list[PurposeRow]:
 def _part_of(row: SweptPurpose, process: str, loops: Loops) -> LifePart:
     if row.part:
         return life_part(row.part, process in loops.bounded)
-    return LifePart.EVALUATION if row.phase == EVALUATION and process in loops.training else LifePart.LOOP
+    return LifePart.EVALUATION if loops.is_evaluation(process, row.phase) else LifePart.LOOP
 
 
 def _purpose_of(row: SweptPurpose, part: LifePart) -> Purpose:
