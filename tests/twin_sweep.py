@@ -497,8 +497,9 @@ class Twin:
             parts.setdefault(here, [0, 0, 0])
             given[here] = given.get(here, 0) + left
         for key, (begins, ticks, _) in parts.items():
-            row = self.cpu_times.setdefault(key[:-1], [0, 0, 0])
-            self.cpu_times[key[:-1]] = [a + b for a, b in zip(row, (begins, ticks, given[key]), strict=True)]
+            if any(found := (begins, ticks, given[key])):
+                row = self.cpu_times.setdefault(key[:-1], [0, 0, 0])
+                self.cpu_times[key[:-1]] = [a + b for a, b in zip(row, found, strict=True)]
         self.unread[stream] = {}
 
     def account_for_cpu_times(self, start: int, end: int) -> None:
@@ -553,7 +554,7 @@ class Twin:
             if in_none and not self.open_phases:
                 self.outside.append((start, end, ticks, row[3], row[4], purpose))
             else:
-                self.purposes[row[0], purpose, row[1], row[3], ""] += ticks
+                self.purposes[row[0], purpose, row[1], *row[3:5], ""] += ticks
             if category is Category.WAIT:
                 wait = self.phase(), self.wait_name(stream)
                 self.waited[wait] += ticks
@@ -610,8 +611,8 @@ class Twin:
 
     def purpose_rows(self) -> dict[tuple[str, ...], int]:
         rows = self.purposes.copy()
-        for start, end, ticks, category, _, purpose in self.outside:
-            rows[NO_PHASE, purpose, NO_OPERATION, category, self.loop_part(start, end)] += ticks
+        for start, end, ticks, category, resource, purpose in self.outside:
+            rows[NO_PHASE, purpose, NO_OPERATION, category, resource, self.loop_part(start, end)] += ticks
         return dict(+rows)
 
     def idle_rows(self) -> dict[tuple[int, Doing], int]:

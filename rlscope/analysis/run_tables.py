@@ -174,7 +174,7 @@ class RunTables:
     purposes = _Table(
         PurposeRow,
         lambda run, found: purpose_rows(run.swept, found.loops),
-        per="process, phase, part of its life, purpose, stage, category",
+        per="process, phase, part of its life, purpose, stage, category, resource",
         values="seconds, as recorded; they sum to the wall time of the process",
         title="Purposes",
         largest="seconds",

@@ -69,6 +69,7 @@ class SweptPurpose(NamedTuple):
         purpose: What the operations were for; `training` if they say nothing of it.
         stage: The stage.
         category: The layer.
+        resource: The hardware at work.
         part: Of time outside of operations and phases the `LoopPart`; else empty.
         ticks: The ticks; over all rows they sum to those of the breakdown.
     """
@@ -77,6 +78,7 @@ class SweptPurpose(NamedTuple):
     purpose: Label
     stage: Label
     category: CategoryLabel
+    resource: ResourceLabel
     part: Label
     ticks: Ticks
 

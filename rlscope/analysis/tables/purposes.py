@@ -37,6 +37,7 @@ class PurposeRow(Row):
             where nothing shows when a loop begins or ends.
         stage: The stage, `(none)` outside all.
         category: The layer of the stack.
+        resource: The hardware at work, as in `breakdown`.
         seconds: How long.
     """
 
@@ -46,6 +47,7 @@ class PurposeRow(Row):
     purpose: str
     stage: str
     category: str
+    resource: str
     seconds: float
 
 
@@ -55,10 +57,10 @@ def purpose_rows(swept: TraceSweep, loops: Loops) -> Rows[PurposeRow]:
 
 
 def _of_process(process: ProcessSweep, loops: Loops) -> list[PurposeRow]:
-    ticks: Counter[tuple[str, str, str, str, str]] = Counter()
+    ticks: Counter[tuple[str, str, str, str, str, str]] = Counter()
     for row in process.found.purposes:
         part = _part_of(row, process.name, loops)
-        ticks[row.phase, part.value, _purpose_of(row, part).value, row.stage, row.category] += row.ticks
+        ticks[row.phase, part.value, _purpose_of(row, part).value, row.stage, row.category, row.resource] += row.ticks
     keys = sorted(ticks, key=lambda key: (-ticks[key], key))
     lengths = process.file.clock.partition_ns(process.found.start_ticks, (ticks[key] for key in keys))
     return [PurposeRow(process.name, *key, ns / NS_PER_S) for key, ns in zip(keys, lengths, strict=True)]

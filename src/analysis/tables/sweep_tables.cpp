@@ -246,11 +246,12 @@ void SweepTables::write_outside(SweepResult& result) const {
 
 // Before the rows are moved.
 void SweepTables::write_purposes(SweepResult& result) const {
-  using Key = std::tuple<std::string_view, std::string_view, std::string_view, Category, std::string_view>;
+  using Key = std::tuple<std::string_view, std::string_view, std::string_view, Category, Resource, std::string_view>;
   std::map<Key, uint64_t> sums;
   auto add = [&](uint32_t phase, Purpose purpose, Scope scope, size_t cell, std::string_view part, uint64_t ticks) {
     Category category = folded_category(static_cast<uint8_t>(cell % kCategories));
-    if (ticks) sums[{labels_->phases[phase], columns_of(purpose).label, stage_of(scope), category, part}] += ticks;
+    if (ticks == 0) return;
+    sums[{labels_->phases[phase], columns_of(purpose).label, stage_of(scope), category, resource_of(cell), part}] += ticks;
   };
   for (const auto& [key, row] : rows_) {
     const auto& [phase, scope] = key;
@@ -266,8 +267,8 @@ void SweepTables::write_purposes(SweepResult& result) const {
     }
   }
   for (const auto& [key, ticks] : sums) {
-    const auto& [phase, purpose, stage, category, part] = key;
-    result.purposes.push_back({phase, purpose, stage, category, part, ticks});
+    const auto& [phase, purpose, stage, category, resource, part] = key;
+    result.purposes.push_back({phase, purpose, stage, category, resource, part, ticks});
   }
 }
 
