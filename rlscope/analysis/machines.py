@@ -57,6 +57,8 @@ class CoreUse:
         stolen_s: time of cores that a virtual machine was not given though something was ready to run.
         throttled_s: time for which a quota stopped the run's control groups.
         no_core_share: share of the processes' time in which they waited for a core, from 0 to 1.
+        wanted: cores that the run's own processes would have used at once, on average over the longest one's life:
+            those that ran or waited for a core, each with one thread.
     """
 
     cores: int | None
@@ -67,6 +69,12 @@ class CoreUse:
     stolen_s: float | None
     throttled_s: float | None
     no_core_share: float
+    wanted: float
+
+    @property
+    def is_own_doing(self) -> bool:
+        """Return whether the run's own processes were too many for the cores, whatever other programs did."""
+        return self.usable is not None and self.wanted > self.usable
 
 
 def core_use(manifest: Mapping[str, Any], breakdown: Iterable[BreakdownRow]) -> CoreUse:
@@ -82,10 +90,13 @@ def core_use(manifest: Mapping[str, Any], breakdown: Iterable[BreakdownRow]) -> 
         return None if first is None or last is None else max(last - first, 0) / NS_PER_S
 
     cores, *allowed = (number("machine", name) for name in ("cores", "usable_cores", "quota_cores"))
-    no_core_s = whole_s = 0.0
+    no_core_s = whole_s = wait_s = 0.0
+    lives_s: dict[str, float] = {}
     for row in breakdown:
+        lives_s[row.process] = lives_s.get(row.process, 0.0) + row.seconds
         whole_s += row.seconds
         no_core_s += row.seconds if row.category == Category.NO_CORE.label else 0.0
+        wait_s += row.seconds if row.category == Category.WAIT.label else 0.0
     return CoreUse(
         cores=None if cores is None else int(cores),
         usable=min((each for each in (cores, *allowed) if each is not None), default=None),
@@ -95,6 +106,7 @@ def core_use(manifest: Mapping[str, Any], breakdown: Iterable[BreakdownRow]) -> 
         stolen_s=grown_s("stolen_ns"),
         throttled_s=grown_s("throttled_ns"),
         no_core_share=no_core_s / whole_s if whole_s > 0 else 0.0,
+        wanted=(whole_s - wait_s) / longest_s if (longest_s := max(lives_s.values(), default=0.0)) > 0 else 0.0,
     )
 
 

@@ -10,6 +10,8 @@ from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic
 
+from rlscope.analysis.account.account import AccountRow, account_rows
+from rlscope.analysis.account.changes import changes_of
 from rlscope.analysis.advice.owner_path import OwnerPath, owner_path
 from rlscope.analysis.correction.corrected import AppliedCorrection
 from rlscope.analysis.counters.runs import CounterRuns, Counters
@@ -72,6 +74,7 @@ from rlscope.analysis.tables.samples import (
     token_rates,
 )
 from rlscope.analysis.tables.trainings import training_rows
+from rlscope.text.commands import without_secrets
 from rlscope.text.numbers import digits, duration
 
 if TYPE_CHECKING:
@@ -121,6 +124,14 @@ class RunTables:
     def life(self, run: Run) -> Life | None:
         """Return the wall time of the process that paces the run in parts that sum to it; None if none took time."""
         return None if self.path is None else life_of(run.process(self.path.process), self.loops)
+
+    @fact()
+    def command(self, run: Run) -> str:
+        """Return the command that was recorded, as one types it, without what may be secret; empty if it is unknown."""
+        words = run.swept.trace.manifest.get("command")
+        if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
+            return ""
+        return without_secrets([words[0].rpartition("/")[2], *words[1:]])
 
     @fact()
     def complete(self, run: Run) -> bool:
@@ -178,6 +189,12 @@ class RunTables:
         values="seconds, as recorded; they sum to the wall time of the process",
         title="Purposes",
         largest="seconds",
+    )
+    account = _Table(
+        AccountRow,
+        lambda run, found: account_rows(found.purposes, found.path),
+        per="cause, stage, category, whom or what was waited for, of the process that paces the run",
+        values="seconds, as recorded, and their share; they sum to the wall time of the process",
     )
     threads = _Table(
         ThreadRow,
@@ -237,6 +254,11 @@ class RunTables:
     def cores(self, run: Run) -> CoreUse:
         """Return what the run had of the machine's cores, and who else wanted them."""
         return core_use(run.swept.trace.manifest, self.breakdown)
+
+    @fact()
+    def changes(self, run: Run) -> tuple[str, ...]:
+        """Return what would make the run faster, as far as its own times show it, most first."""
+        return changes_of(self.account, self.cores, self.path)
 
     gpu = _Table(
         GpuRow,

@@ -24,6 +24,7 @@ from rlscope.report.device_tables import (
     shares_shown,
     sync_points_shown,
 )
+from rlscope.report.first_screen import screen_lines
 from rlscope.report.joined import joined
 from rlscope.report.process_tables import (
     TOTALS,
@@ -76,7 +77,8 @@ def print_analyses(analyses: Sequence[Analysis], is_whole: bool) -> None:
     """
     screen = Screen.of_stdout()
     for place, analysis in enumerate(analyses):
-        _print(([""] if place else []) + _Text(analysis, screen, is_whole).lines())
+        lines = _Text(analysis, screen, True).lines() if is_whole else screen_lines(analysis, screen)
+        _print(([""] if place else []) + lines)
 
 
 def print_breakdown(analyses: Sequence[Analysis], breakdowns: Sequence[Sequence[Record]], is_whole: bool) -> None:

@@ -8,8 +8,8 @@ import pytest
 from adversary_runs import MANIFEST, call, small_trace
 
 import rlscope
-from rlscope.page.static_part import without_secrets
 from rlscope.plots.drawing import Drawing
+from rlscope.text.commands import without_secrets
 
 SECRET = "sk-0123456789"
 #: Each with what a page shows.

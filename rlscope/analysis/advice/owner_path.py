@@ -58,12 +58,14 @@ class Followed:
         works: what each of them did in its training loop without waiting for others on the way back or, between
             operations, for being asked; in the order of `names`; all that it did, if nothing shows where the loop is.
         assumed_s: of `wait_s`, what has no recorded other end.
+        rounds: how many sets of them lived one after the other: 10 where 20 did, two at a time.
     """
 
     names: tuple[str, ...]
     wait_s: float
     works: tuple[Work, ...]
     assumed_s: float
+    rounds: int
 
     @cached_property
     def mix(self) -> Mix:
@@ -77,8 +79,8 @@ class Followed:
 
     @property
     def worked_s(self) -> float:
-        """Return the seconds of waiting for which their mean work accounts: the smaller of both."""
-        return min(self.wait_s, self.mean_s)
+        """Return the seconds of waiting for which their mean work in each round accounts: the smaller of both."""
+        return min(self.wait_s, self.rounds * self.mean_s)
 
     @property
     def spread_s(self) -> float:
@@ -178,7 +180,7 @@ class _Follower:
         open_for = self._ends_of_open(waited_for, candidates - {root}) if open_s > 0 else set()
         for process in open_for - set(works):
             works[process] = self._work_of(process, {process: 0}, works)
-        groups = _groups(waited_for, works, open_s, open_for)
+        groups = self._groups(waited_for, works, open_s, open_for)
         time = self._times[root]
         own, waits = _without_waits(time.mix, sum(group.wait_s for group in groups)), _by_stage(time.mix)
         return OwnerPath(
@@ -235,34 +237,46 @@ class _Follower:
         links, mix = self._waits.links[process], self._times[process].mix
         farther = {other: s for other, s in links.items() if distances.get(other, 0) > distances[process]}
         waited_s = sum(links.values()) + self._waits.open_s.get(process, 0.0) + self._waits.unlinked_s.get(process, 0.0)
-        own, groups, waits = _without_waits(mix, waited_s), _groups(farther, works, 0.0, set()), _by_stage(mix)
+        own, groups, waits = _without_waits(mix, waited_s), self._groups(farther, works, 0.0, set()), _by_stage(mix)
         return Work(own, groups, waits, _joined(own, groups, waits))
 
+    def _groups(
+        self, waited_for: Mapping[str, float], works: Mapping[str, Work], open_s: float, open_for: Set[str]
+    ) -> tuple[Followed, ...]:
+        """Group the processes that were waited for by their names without numbers at the end.
 
-def _groups(
-    waited_for: Mapping[str, float], works: Mapping[str, Work], open_s: float, open_for: Set[str]
-) -> tuple[Followed, ...]:
-    """Group the processes that were waited for by their names without numbers at the end.
+        Of `open_s` seconds without a recorded other end, each group of `open_for` gets its share by mean work: of 6 s,
+        a group of workers with 4 s of work gets 4 s, and a server with 2 s gets 2 s.
+        """
+        members: dict[str, list[str]] = {}
+        for process in sorted(waited_for.keys() | open_for):
+            members.setdefault(_without_numbers(process), []).append(process)
+        means = {
+            name: mean(works[process].total_s for process in group)
+            for name, group in members.items()
+            if not open_for.isdisjoint(group)
+        }
+        whole_s = sum(means.values())
+        found = []
+        for name, group in members.items():
+            assumed_s = open_s * means.get(name, 0.0) / whole_s if whole_s > 0 else 0.0
+            wait_s = sum(waited_for.get(process, 0.0) for process in group) + assumed_s
+            if wait_s > 0:
+                rounds = _rounds([self._rows[process] for process in group])
+                own = tuple(works[process] for process in group)
+                found.append(Followed(tuple(group), wait_s, own, assumed_s, rounds))
+        return tuple(sorted(found, key=lambda group: -group.wait_s))
 
-    Of `open_s` seconds without a recorded other end, each group of `open_for` gets its share by mean work: of 6 s, a
-    group of workers with 4 s of work gets 4 s, and a server with 2 s gets 2 s.
-    """
-    members: dict[str, list[str]] = {}
-    for process in sorted(waited_for.keys() | open_for):
-        members.setdefault(_without_numbers(process), []).append(process)
-    means = {
-        name: mean(works[process].total_s for process in group)
-        for name, group in members.items()
-        if not open_for.isdisjoint(group)
-    }
-    whole_s = sum(means.values())
-    found = []
-    for name, group in members.items():
-        assumed_s = open_s * means.get(name, 0.0) / whole_s if whole_s > 0 else 0.0
-        wait_s = sum(waited_for.get(process, 0.0) for process in group) + assumed_s
-        if wait_s > 0:
-            found.append(Followed(tuple(group), wait_s, tuple(works[process] for process in group), assumed_s))
-    return tuple(sorted(found, key=lambda group: -group.wait_s))
+
+def _rounds(rows: Sequence[ProcessRow]) -> int:
+    """Return how many sets of processes lived one after the other: their number by how many lived at a time."""
+    lived_s = covered_s = 0.0
+    reached_s = float("-inf")
+    for row in sorted(rows, key=lambda row: row.start_s):
+        lived_s += row.wall_s
+        covered_s += max(0.0, row.end_s - max(reached_s, row.start_s))
+        reached_s = max(reached_s, row.end_s)
+    return max(1, round(len(rows) * covered_s / lived_s)) if lived_s > 0 else 1
 
 
 def _joined(own: Mix, followed: Iterable[Followed], waits: Mapping[str, float]) -> Mix:

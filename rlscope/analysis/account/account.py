@@ -1,0 +1,223 @@
+"""The account of a run: where the wall time of the process that paces it went, by causes that sum to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from rlscope.analysis.account.causes import AccountCause
+from rlscope.analysis.advice.causes import Cause as Bound
+from rlscope.analysis.advice.causes import Kind
+from rlscope.analysis.advice.owner_path import Followed, OwnerPath
+from rlscope.analysis.rows import Row, Rows
+from rlscope.analysis.tables.purposes import PurposeRow
+from rlscope.model import NS_PER_S, STAGES, Category, LifePart, Purpose, Resource
+from rlscope.record.blocking import DISK
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AccountRow(Row):
+    """A cause of the wall time of the process that paces the run. The seconds, as recorded, sum to its `wall_s`.
+
+    Attributes:
+        process: The process.
+        cause: What the time was for, or what held it up: `evaluation`, `no_core`, `simulation`, ...
+        stage: The stage of what was done, by the process itself or by those that it waited for; empty: of several.
+        category: The layer of the stack, the same way; empty: of several.
+        on: The processes that it waited for, or the function in which it did; else empty.
+        seconds: How long.
+        share: Of the wall time, from 0 to 1.
+        assumed: Whether the seconds are a share of a wait by what others did meanwhile: one wait of many may have been
+            for something else.
+        evidence: The rows of which table, and which of them, they are the sum of.
+    """
+
+    process: str
+    cause: str
+    stage: str
+    category: str
+    on: str
+    seconds: float
+    share: float
+    assumed: bool
+    evidence: str
+
+
+class _Key(NamedTuple):
+    """What tells rows apart."""
+
+    cause: AccountCause
+    stage: str = ""
+    category: str = ""
+    on: str = ""
+    assumed: bool = False
+    evidence: str = ""
+
+
+#: The name of waits in no call that is known.
+BLOCKED = "(blocked)"
+#: Of what is not done for training.
+_OF_PURPOSE = {
+    purpose: AccountCause(purpose.value)
+    for purpose in (
+        Purpose.EVALUATION,
+        Purpose.CALLBACK,
+        Purpose.CHECKPOINT,
+        Purpose.LOG,
+        Purpose.RENDER,
+        Purpose.GARBAGE_COLLECTION,
+        Purpose.COMPILE,
+        Purpose.IMPORT,
+    )
+}
+_OF_PART = {LifePart.STARTING_UP: AccountCause.STARTING_UP, LifePart.AFTERWARDS: AccountCause.AFTERWARDS}
+_OF_RESOURCE = {Resource.GPU.value: AccountCause.GPU, Resource.COMMUNICATION.value: AccountCause.COMMUNICATION}
+#: What a process did that another one waited for, where that has a cause of its own.
+_OF_BOUND = {
+    Bound.NO_CORE: AccountCause.NO_CORE,
+    Bound.COMPILATION: AccountCause.COMPILE,
+    Bound.IMPORT: AccountCause.IMPORT,
+    Bound.GPU: AccountCause.GPU,
+    Bound.COMMUNICATION: AccountCause.COMMUNICATION,
+}
+
+
+def account_rows(purposes: Iterable[PurposeRow], path: OwnerPath | None) -> Rows[AccountRow]:
+    """Make the rows of `Analysis.account`, the longest first; none if no process took time.
+
+    Args:
+        purposes: What the time of processes was for.
+        path: What paces the run.
+    """
+    if path is None:
+        return Rows(AccountRow)
+    lengths: dict[_Key, int] = {}
+    waited_ns = 0
+    for row in purposes:
+        if row.process != path.process:
+            continue
+        ns = round(row.seconds * NS_PER_S)
+        cause = _cause_of(row)
+        if cause is AccountCause.WAITING:
+            waited_ns += ns
+        else:
+            key = _key_of(row, cause)
+            lengths[key] = lengths.get(key, 0) + ns
+    for key, ns in _divided(waited_ns, _waits_of(path)):
+        lengths[key] = lengths.get(key, 0) + ns
+    wall_ns = sum(lengths.values())
+    ordered = sorted(lengths.items(), key=lambda each: (-each[1], each[0]))
+    return Rows(
+        AccountRow,
+        (
+            AccountRow(
+                path.process, key.cause.value, key.stage, key.category, key.on, ns / NS_PER_S, ns / wall_ns,
+                key.assumed, key.evidence,
+            )
+            for key, ns in ordered
+            if ns
+        ),
+    )  # fmt: skip
+
+
+def _cause_of(row: PurposeRow) -> AccountCause:
+    """Return the cause of time; WAITING of all waits of training, which other tables tell apart."""
+    part, purpose = LifePart(row.part), Purpose(row.purpose)
+    if row.category == Category.NO_CORE.label and row.resource == Resource.IDLE.value:
+        return AccountCause.NO_CORE
+    if part in _OF_PART:
+        return _OF_PART[part]
+    if purpose in _OF_PURPOSE:
+        return _OF_PURPOSE[purpose]
+    if row.resource in _OF_RESOURCE:
+        return _OF_RESOURCE[row.resource]
+    if row.category == Category.WAIT.label and row.resource == Resource.IDLE.value:
+        return AccountCause.WAITING
+    if row.stage in STAGES:
+        return AccountCause(row.stage)
+    return AccountCause.NO_LOOP if part is LifePart.UNPLACED else AccountCause.NO_STAGE
+
+
+def _key_of(row: PurposeRow, cause: AccountCause) -> _Key:
+    """Return the row of an account that time counts in: what was done for training is told apart by layers."""
+    tells = {"part": row.part} if cause in _OF_PART.values() else {"purpose": row.purpose}
+    if cause is AccountCause.NO_CORE:
+        tells = {"category": row.category}
+    elif cause.has_layers:
+        tells |= {"stage": row.stage, "category": row.category}
+    elif cause in _OF_RESOURCE.values():
+        tells |= {"stage": row.stage, "resource": row.resource}
+    return _Key(
+        cause, tells.get("stage", "") if row.stage in STAGES else "", tells.get("category", ""),
+        evidence=_query("purposes", {"process": row.process} | tells),
+    )  # fmt: skip
+
+
+def _waits_of(path: OwnerPath) -> Mapping[_Key, float]:
+    """Return what a process waited for while it trained: seconds that say which share of its waits each has."""
+    found: dict[_Key, float] = {}
+
+    def add(key: _Key, seconds: float) -> None:
+        if seconds > 0:
+            found[key] = found.get(key, 0.0) + seconds
+
+    for group in path.followed:
+        for key, seconds in _work_of(path.process, group):
+            add(key, seconds)
+    for wait in path.unfollowed:
+        evidence = _query("waits", {"process": path.process, "function": wait.function})
+        cause = AccountCause.DISK if wait.kind == DISK else AccountCause.WAITING
+        if not wait.kind and wait.function == BLOCKED:
+            cause = AccountCause.BLOCKED
+        add(_Key(cause, on=wait.function, evidence=evidence), wait.seconds)
+    return found
+
+
+def _work_of(process: str, group: Followed) -> Iterator[tuple[_Key, float]]:
+    """Yield what processes did that another one waited for, and what of the wait that does not explain."""
+    on = group_name(group.names)
+    evidence = _query("dependencies", {"process": process, "on": "|".join(group.names)})
+    scale = group.worked_s / group.mean_s if group.mean_s > 0 else 0.0
+    # What has no name in processes that live for a moment is what starting and ending them takes.
+    unnamed = AccountCause.PROCESSES if group.rounds > 1 else AccountCause.NO_STAGE
+    for kind, seconds in group.mix.items():
+        yield _key_of_work(kind, on, evidence, unnamed), seconds * scale
+    rest = AccountCause.PROCESSES if group.rounds > 1 else AccountCause.MESSAGES
+    yield _Key(rest, on=on, assumed=True, evidence=evidence), group.spread_s
+
+
+def _key_of_work(kind: Kind, on: str, evidence: str, unnamed: AccountCause) -> _Key:
+    if kind.cause is Bound.WAITING:
+        return _Key(AccountCause.WAITING, on=on, assumed=True, evidence=evidence)
+    cause = _OF_BOUND.get(kind.cause)
+    if cause is not None:
+        return _Key(cause, on=on, assumed=True, evidence=evidence)
+    if kind.stage in STAGES:
+        return _Key(AccountCause(kind.stage), kind.stage, kind.category, on, True, evidence)
+    return _Key(unnamed, "", kind.category if unnamed.has_layers else "", on, True, evidence)
+
+
+def group_name(names: Sequence[str]) -> str:
+    """Return one name for processes that do the same: of `worker-1`, `worker-2` and `worker-3` it is `worker-1 to 3`."""
+    stem = names[0].rstrip("0123456789")
+    numbers = sorted(int(end) for name in names if (end := name.removeprefix(stem)).isdecimal())
+    if len(names) > 1 and numbers and numbers == [*range(numbers[0], numbers[0] + len(names))]:
+        return f"{stem}{numbers[0]} to {numbers[-1]}"
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def _divided(whole_ns: int, parts: Mapping[_Key, float]) -> Iterator[tuple[_Key, int]]:
+    """Divide whole nanoseconds in proportion; the parts sum to them."""
+    total = sum(parts.values())
+    if total <= 0:
+        yield _Key(AccountCause.BLOCKED, on="", evidence=_query("waits", {})), whole_ns
+        return
+    ends = [round(whole_ns * reached / total) for reached in accumulate(parts.values(), initial=0.0)]
+    yield from zip(parts, (end - start for start, end in pairwise(ends)), strict=True)
+
+
+def _query(table: str, tells: Mapping[str, str]) -> str:
+    """Say which rows of a table are meant: `purposes: process=main, purpose=evaluation`."""
+    return f"{table}: " + ", ".join(f"{name}={value}" for name, value in tells.items())

@@ -1,0 +1,55 @@
+"""The changes that an account supports: what to do about a cause that has much of the loop's time."""
+
+from collections.abc import Iterable, Iterator
+
+from rlscope.analysis.account.account import AccountRow
+from rlscope.analysis.account.causes import AccountCause
+from rlscope.analysis.advice.owner_path import OwnerPath
+from rlscope.analysis.machines import CoreUse
+from rlscope.analysis.rows import sums
+from rlscope.text import printable
+from rlscope.text.numbers import digits, duration
+
+#: A cause with a smaller share of the time in which the run trains is not worth a change.
+LEAST_SHARE = 0.1
+#: They are no part of the time in which a run trains.
+AROUND = (AccountCause.STARTING_UP, AccountCause.AFTERWARDS)
+
+
+def changes_of(account: Iterable[AccountRow], cores: CoreUse, path: OwnerPath | None) -> tuple[str, ...]:
+    """Return the changes that the evidence supports, that of the cause with most time first; each is an order."""
+    seconds = sums((AccountCause(row.cause), row.seconds) for row in account)
+    loop_s = sum(each for cause, each in seconds.items() if cause not in AROUND)
+    found: list[str] = []
+    for cause, each in sorted(seconds.items(), key=lambda item: -item[1]):
+        if cause not in AROUND and each >= LEAST_SHARE * loop_s:
+            found += _changes(cause, cores, path)
+    return tuple(map(printable, found))
+
+
+def _changes(cause: AccountCause, cores: CoreUse, path: OwnerPath | None) -> Iterator[str]:
+    if cause is AccountCause.NO_CORE:
+        yield from _fewer_threads(cores)
+    elif cause is AccountCause.MESSAGES and path is not None:
+        yield from _in_one_process(path)
+    elif cause.change:
+        yield cause.change
+
+
+def _fewer_threads(cores: CoreUse) -> Iterator[str]:
+    if cores.usable is not None and cores.is_own_doing:
+        yield (
+            f"run fewer processes or threads: {digits(cores.wanted)} processes want {digits(cores.usable)} cores at "
+            "once; OMP_NUM_THREADS=1 gives each of them one thread for its operators"
+        )
+
+
+def _in_one_process(path: OwnerPath) -> Iterator[str]:
+    """Where others need less time in all than was waited for them, their work takes less in the process itself."""
+    for group in path.followed:
+        work_s = sum(work.total_s for work in group.works)
+        if work_s < group.wait_s and len(group.works) > 1:
+            yield (
+                f"do the work of the {len(group.names)} processes in {path.process} itself: all of it takes "
+                f"{duration(work_s)}, the waits for it {duration(group.wait_s)}"
+            )

@@ -1,0 +1,144 @@
+"""The account: causes that sum to the wall time of the process that paces a run, and what they make one do."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pieces import Piece, send, traced
+from random_scripts import scripts
+from trace_builder import ProcessScript, parse_script, write_scripts
+
+from rlscope.analysis.account.account import group_name
+from rlscope.analysis.account.causes import AccountCause
+from rlscope.analysis.analysis import Analysis, analyze
+from rlscope.model import STAGES, Category, Purpose
+from rlscope.report.first_screen import MOST_LINES, screen_lines
+from rlscope.report.screen import Screen
+from rlscope.trace.manifest import read_manifest, write_manifest
+from rlscope.trace.reader import open_trace
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+
+
+def analyzed(directory: Path, *texts: str) -> Analysis:
+    return analyze(open_trace(write_scripts([parse_script(text) for text in texts], directory)))
+
+
+def seconds(analysis: Analysis) -> dict[tuple[str, str, str], float]:
+    """By cause, layer, and whom or what was waited for."""
+    found: dict[tuple[str, str, str], float] = {}
+    for row in analysis.account:
+        key = row.cause, row.category, row.on
+        found[key] = round(found.get(key, 0.0) + row.seconds, 9)
+    return found
+
+
+def test_what_is_not_for_training_is_a_cause_whatever_runs_in_it(tmp_path: Path) -> None:
+    analysis = analyzed(tmp_path, (GOLDEN / "purposes.trace.txt").read_text())
+    found = {row.cause: 0.0 for row in analysis.account}
+    for row in analysis.account:
+        found[row.cause] = round(found[row.cause] + row.seconds * 1e9)
+    of_training = {*STAGES, AccountCause.NO_STAGE.value}
+    assert {cause: ns for cause, ns in found.items() if cause not in of_training} == {
+        "starting_up": 70 + 20, "afterwards": 140 + 10, "render": 15, "callback": 60, "compile": 10, "evaluation": 90,
+        "garbage_collection": 25, "checkpoint": 50, "log": 10,
+    }  # fmt: skip
+    assert sum(found.values()) == 1000
+
+
+@given(st.lists(scripts(), min_size=1, max_size=3))
+@settings(max_examples=100, deadline=None)
+def test_it_sums_to_the_wall_time_of_the_process_that_paces(processes: list[ProcessScript]) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        analysis = analyze(open_trace(write_scripts(processes, Path(directory))))
+    if analysis.path is None:
+        assert not analysis.account
+        return
+    (wall_s,) = (row.wall_s for row in analysis.processes if row.process == analysis.path.process)
+    assert sum(round(row.seconds * 1e9) for row in analysis.account) == round(wall_s * 1e9)
+    assert {row.process for row in analysis.account} == {analysis.path.process}
+    assert sum(row.share for row in analysis.account) == pytest.approx(1)
+    assert all(row.seconds > 0 for row in analysis.account)
+
+
+@given(st.lists(scripts(), min_size=1, max_size=3), st.integers(40, 120))
+@settings(max_examples=50, deadline=None)
+def test_the_screen_holds_it(processes: list[ProcessScript], width: int) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        analysis = analyze(open_trace(write_scripts(processes, Path(directory))))
+    lines = screen_lines(analysis, Screen(max(width, 80)))
+    assert len(lines) <= MOST_LINES
+    assert max(map(len, lines)) <= max(width, 80)
+
+
+def test_time_without_a_core_is_never_what_the_thread_was_in(tmp_path: Path) -> None:
+    work = [Piece(2, "simulation"), Piece(3, "inference", Category.NO_CORE), Piece(1, "evaluation", Category.NO_CORE)]
+    analysis = analyze(open_trace(traced(tmp_path, {"main": work})))
+    assert seconds(analysis) == {("simulation", "python", ""): 2, ("no_core", "no_core", ""): 4}
+
+
+def test_a_wait_is_what_was_done_meanwhile_and_what_that_does_not_explain(tmp_path: Path) -> None:
+    """Two workers simulate for 4 s while main waits for 10: 6 s are for nobody's work."""
+    waits = [Piece(5, "simulation", Category.WAIT, f"posix.read pipe:[{number}]") for number in (1, 2)]
+    main = [Piece(1, "inference", Category.BACKEND), *waits, Piece(1, "backpropagation")]
+    workers = {
+        f"worker-{number}": [Piece(4, "simulation", Category.SIMULATOR), send(f"pipe:[{number}]"), Piece(8)]
+        for number in (1, 2)
+    }
+    analysis = analyze(open_trace(traced(tmp_path, {"main": main, **workers})))
+    assert seconds(analysis) == {
+        ("inference", "backend", ""): 1,
+        ("simulation", "simulator", "worker-1 to 2"): 4,
+        ("messages", "", "worker-1 to 2"): 6,
+        ("backpropagation", "python", ""): 1,
+    }
+    assumed = {row.on for row in analysis.account if row.assumed}
+    assert assumed == {"worker-1 to 2"}
+    # All that they did takes 8 s in one process, and the waits for it took 10.
+    assert ["8 s" in change and "10 s" in change for change in analysis.changes] == [True]
+
+
+def test_a_function_that_waits_for_nobody_is_named(tmp_path: Path) -> None:
+    main = [Piece(3, "inference", Category.WAIT, "time.sleep"), Piece(1, "inference", Category.WAIT, "os.fsync file")]
+    analysis = analyze(open_trace(traced(tmp_path, {"main": main})))
+    assert seconds(analysis) == {("waiting", "", "time.sleep"): 3, ("disk", "", "os.fsync"): 1}
+
+
+def test_a_change_is_of_what_has_a_tenth_of_the_loop(tmp_path: Path) -> None:
+    script = "process stop=1000\nthread 0\n500 + inference\n900 -\n900 + log\n980 -\n980 + checkpoint\n1000 -\n"
+    analysis = analyzed(tmp_path, script)
+    # Of 500 ns in the loop 80 are logging and 20 checkpoints.
+    assert analysis.changes == (AccountCause.LOG.change,)
+
+
+@pytest.mark.parametrize("usable", [1, 4])
+def test_fewer_processes_are_a_change_where_the_run_itself_wants_more_cores_than_there_are(
+    usable: int, tmp_path: Path
+) -> None:
+    work = [Piece(4, "simulation", Category.NO_CORE), Piece(4, "simulation")]
+    trace = traced(tmp_path, {"main": work, "worker-1": work, "worker-2": work})
+    write_manifest(trace, read_manifest(trace) | {"machine": {"cores": usable}})
+    analysis = analyze(open_trace(trace))
+    assert analysis.cores.wanted == pytest.approx(3)
+    assert len(analysis.changes) == (1 if usable == 1 else 0)
+
+
+@pytest.mark.parametrize(
+    ("names", "name"),
+    [
+        (("worker-3",), "worker-3"),
+        (("worker-1", "worker-2", "worker-10"), "worker-1 and 2 more"),
+        (("worker-2", "worker-3", "worker-4"), "worker-2 to 4"),
+        (("actor (1)", "actor (2)"), "actor (1) and 1 more"),
+    ],
+)
+def test_processes_that_do_the_same_have_one_name(names: tuple[str, ...], name: str) -> None:
+    assert group_name(names) == name
+
+
+def test_each_stage_and_each_purpose_of_an_operation_is_a_cause() -> None:
+    causes = {cause.value for cause in AccountCause}
+    assert causes.issuperset(STAGES)
+    assert causes.issuperset(each.value for each in Purpose if each not in (Purpose.TRAINING, Purpose.UNPLACED))
