@@ -261,6 +261,8 @@ class Twin:
         self.resets: set[int] = set()  # threads whose outermost operation is simulation, with a reset in it
         self.beside = 0
         self.have_operated: set[int] = set()
+        self.operation_starts: dict[tuple[int, int], int] = {}  # by thread, and depth of the frame
+        self.durations: dict[tuple[Any, ...], list[int]] = {}
         self.transitions: Counter[tuple[str, ...]] = Counter()
         self.evaluation_transitions: Counter[tuple[str, ...]] = Counter()
         self.evaluated = 0
@@ -554,7 +556,7 @@ class Twin:
             if in_none and not self.open_phases:
                 self.outside.append((start, end, ticks, row[3], row[4], purpose))
             else:
-                self.purposes[row[0], purpose, row[1], *row[3:5], ""] += ticks
+                self.purposes[row[0], purpose, row[1], row[3], row[4], ""] += ticks
             if category is Category.WAIT:
                 wait = self.phase(), self.wait_name(stream)
                 self.waited[wait] += ticks
@@ -719,6 +721,10 @@ class Twin:
             case CpuTime():
                 self.read_cpu_time(stream, statement.ns)
             case End():
+                if stack[-1].kind is NameKind.OPERATION:
+                    start = self.operation_starts.pop((stream, len(stack) - 1))
+                    if not is_outside(operations_of(stack)):
+                        self.durations.setdefault(self.own_scope(stream)[1:], []).append(now - start)
                 frame = stack.pop()
                 self.end_call(stream, len(stack), now)
                 before = operations_of(stack)
@@ -750,6 +756,7 @@ class Twin:
                 frame = replace(statement)  # an object of its own, so that `is` tells equal frames apart
                 stack.append(frame)
                 if frame.kind is NameKind.OPERATION:
+                    self.operation_starts[stream, len(stack) - 1] = now
                     part = self.unread[stream].setdefault(self.own_scope(stream), [0, 0, 0])
                     part[0] += not is_outside(operations_of(stack))
                 if frame.kind is NameKind.PHASE:
@@ -929,6 +936,7 @@ def sweep_twin(script: ProcessScript, since: int | None = None) -> dict[str, Any
             if twin.entered_waits[key] or twin.waited[key]
         },
         "cpu_times": {} if twin.is_window else {key: tuple(row) for key, row in twin.cpu_times.items()},
+        "durations": [] if twin.is_window else duration_rows(twin),
         "tasks": {name: task_row(tasks) for name, tasks in twin.tasks.items()},
         "samples": sample_rows(twin),
         "sample_tails": sample_tails(twin),
@@ -1060,6 +1068,21 @@ def idle_sums(found: Swept) -> dict[tuple[Any, ...], int]:
     return dict(sums)
 
 
+def duration_rows(twin: Twin) -> list[tuple[Any, ...]]:
+    """Of operations that ended eight times: sums of durations, of each times its number, and of squares."""
+    return sorted(
+        (
+            *key[:2],
+            len(ticks),
+            sum(ticks),
+            float(sum(number * each for number, each in enumerate(ticks))),
+            float(sum(each * each for each in ticks)),
+        )
+        for key, ticks in twin.durations.items()
+        if len(ticks) >= 8
+    )
+
+
 def as_dicts(found: Swept) -> dict[str, Any]:
     """What the C++ sweep found, in the form of `sweep_twin`."""
     tables: dict[str, Any] = {
@@ -1077,6 +1100,7 @@ def as_dicts(found: Swept) -> dict[str, Any]:
     tables["idle"] = idle_sums(found)
     tables["waits"] = {row[:2]: row[2:] for row in found.waits}
     tables["cpu_times"] = {row[:3]: row[3:] for row in found.cpu_times}
+    tables["durations"] = sorted(tuple(row) for row in found.durations)
     tables["tasks"] = {row[0]: row[1:] for row in found.tasks}
     tables["samples"] = {row[0]: row[1:] for row in found.samples}
     tables["sample_tails"] = [tuple(row) for row in found.sample_tails]

@@ -62,6 +62,7 @@ from rlscope.analysis.tables.breakdown import breakdown_rows, thread_rows, trans
 from rlscope.analysis.tables.calls import call_rows, cpu_time_rows, iteration_rows, task_rows
 from rlscope.analysis.tables.crossings import CrossingRow, crossing_rows
 from rlscope.analysis.tables.dependencies import wait_rows
+from rlscope.analysis.tables.durations import DurationRow, duration_rows
 from rlscope.analysis.tables.loop import Life, Loops, life_of, loops_of, outside_rows
 from rlscope.analysis.tables.processes import machine_rows, phase_rows, process_rows
 from rlscope.analysis.tables.purposes import PurposeRow, purpose_rows
@@ -346,6 +347,16 @@ class RunTables:
         values="count; seconds in which threads were in it and in no inner one; of these, `cpu_s` on a CPU",
         title="Processor time",
         largest="cpu_s",
+    )
+    durations = _Table(
+        DurationRow,
+        lambda run, found: duration_rows(run.swept),
+        needs="durations",
+        per="process, stage, operation that ended eight times or more",
+        values="count, mean duration; by the line through the durations in their order the first and the last one, "
+        "and how much longer each takes, with an interval of 95 %; whether it grows",
+        title="Durations",
+        largest="mean_s",
     )
     tasks = _Table(
         TaskRow,

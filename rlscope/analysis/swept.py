@@ -17,6 +17,7 @@ from rlscope.analysis.swept_types import (
     ByteCount,
     CategoryLabel,
     Count,
+    Estimate,
     Label,
     Nanoseconds,
     Number,
@@ -155,6 +156,26 @@ class SweptTask(NamedTuple):
     median_ticks: Ticks
     p99_ticks: Ticks
     longest_ticks: Ticks
+
+
+class SweptDuration(NamedTuple):
+    """This is how long an operation took each time, as sums from which a line through its durations follows.
+
+    Attributes:
+        stage: The stage of the operation.
+        operation: Its name.
+        count: How often it ended; the first time has number 0.
+        ticks: The sum of its durations.
+        weighted_ticks: The sum of each duration times its number.
+        squared_ticks: The sum of their squares.
+    """
+
+    stage: Label
+    operation: Label
+    count: Count
+    ticks: Ticks
+    weighted_ticks: Estimate
+    squared_ticks: Estimate
 
 
 class SweptCpuTime(NamedTuple):
@@ -377,6 +398,7 @@ class Swept:
         waits: What the process waited in.
         tasks: The operations of coroutines and generators, in alphabetical order.
         cpu_times: How long threads were in operations, and on a CPU meanwhile; empty for a window.
+        durations: How long operations took each time, of those that ended eight times or more; empty for a window.
         samples: The samples that were reported, in alphabetical order of their names.
         sample_tails: The tail of each iteration with samples.
         collectives: The calls of communicators.
@@ -428,6 +450,7 @@ class Swept:
     waits: list[SweptWait]
     tasks: list[SweptTask]
     cpu_times: list[SweptCpuTime]
+    durations: list[SweptDuration]
     samples: list[SweptSample]
     sample_tails: list[SweptSampleTail]
     collectives: SweptCollectives

@@ -13,14 +13,16 @@ from rlscope.analysis.advice.sentences import growth_sentences, straggler_senten
 from rlscope.analysis.analysis import Analysis
 from rlscope.model import CATEGORIES, Category
 from rlscope.report.screen import Screen, padded
-from rlscope.text.numbers import digits, duration, percent
+from rlscope.text.numbers import digits, duration, duration_ends, percent
 
 #: A screen has at most so many lines, of these so many for causes, for changes and for what is missing.
-MOST_LINES, MOST_CAUSES, MOST_CHANGES, MOST_REASONS = 25, 8, 3, 2
+MOST_LINES, MOST_CAUSES, MOST_CHANGES, MOST_FINDINGS, MOST_REASONS = 25, 8, 3, 2, 2
 #: Smaller causes are counted together.
 LEAST_SHARE = 0.005
 #: Of what is not known, less needs no line that says what to do.
 LEAST_UNKNOWN = 0.05
+#: An operation that grows is worth a sentence where it has such a share of the run.
+LEAST_GROWN = 0.05
 #: What people call backends, by their packages.
 BACKENDS = {"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
 #: In the first column of a cause.
@@ -149,12 +151,27 @@ def _changes(analysis: Analysis, screen: Screen) -> Iterator[str]:
 
 
 def _findings(analysis: Analysis, screen: Screen) -> Iterator[str]:
-    """Say what else stands out: memory that grows, and ranks that keep others waiting."""
-    sentences = [*straggler_sentences(analysis.stragglers), *growth_sentences(analysis.memory_growth)][:2]
+    """Say what else stands out: what takes longer each time, memory that grows, ranks that keep others waiting."""
+    sentences = [
+        *straggler_sentences(analysis.stragglers), *_longer(analysis), *growth_sentences(analysis.memory_growth),
+    ][:MOST_FINDINGS]  # fmt: skip
     if sentences:
         yield ""
     for sentence in sentences:
         yield from screen.filled(sentence, "", INDENT)
+
+
+def _longer(analysis: Analysis) -> Iterator[str]:
+    """Say of which operations each takes longer than the one before it, where that is much of the run."""
+    wall_s = sum(row.seconds for row in analysis.account)
+    process = analysis.path.process if analysis.path else ""
+    for row in analysis.durations:
+        if row.grows and row.process == process and row.count * row.mean_s >= LEAST_GROWN * wall_s:
+            slope = duration_ends(row.slope_s, row.slope_low_s, row.slope_high_s)
+            yield (
+                f"Each {row.operation} takes longer than the one before it, by {duration(row.slope_s)} {slope}: "
+                f"{duration(row.first_s)} at first, {duration(row.last_s)} at the end of {row.count:,}."
+            )
 
 
 def _more(analysis: Analysis, screen: Screen) -> Iterator[str]:

@@ -94,6 +94,7 @@ Owned to_swept(const TraceFile& file, const SweepResult& result, PyObject* borde
   add("waits", result.waits);
   add("tasks", result.tasks);
   add("cpu_times", result.cpu_times);
+  add("durations", result.durations);
   add("samples", result.samples);
   add("sample_tails", result.sample_tails);
   add("collectives", result.collectives);

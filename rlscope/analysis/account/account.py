@@ -200,7 +200,7 @@ def _key_of_work(kind: Kind, on: str, evidence: str, unnamed: AccountCause) -> _
 
 
 def group_name(names: Sequence[str]) -> str:
-    """Return one name for processes that do the same: of `worker-1`, `worker-2` and `worker-3` it is `worker-1 to 3`."""
+    """Return one name for processes that do the same: `worker-1 to 3` of `worker-1`, `worker-2` and `worker-3`."""
     stem = names[0].rstrip("0123456789")
     numbers = sorted(int(end) for name in names if (end := name.removeprefix(stem)).isdecimal())
     if len(names) > 1 and numbers and numbers == [*range(numbers[0], numbers[0] + len(names))]:

@@ -60,6 +60,7 @@ def joined_processes(parts: Sequence[Swept]) -> Swept:
         phases=[],
         tasks=[],
         cpu_times=[],
+        durations=[],
         samples=[],
         sample_tails=[],
         collectives=NO_COLLECTIVES,

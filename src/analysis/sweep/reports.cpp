@@ -56,6 +56,7 @@ void Reports::write(const std::vector<Name>& names, const SweepTables& tables, b
   result.memory_series = memory_.series();
   if (is_window) return;
   result.cpu_times = cpu_times_.rows(tables);
+  result.durations = durations_.rows(tables);
   result.samples = samples_.rows(names);
   result.sample_tails = samples_.tails();
   result.collectives = std::move(collectives_);

@@ -1,9 +1,10 @@
-// What records report: progress, tasks, samples, calls of communicators, memory, time on a CPU.
+// What records report: progress, tasks, samples, calls of communicators, memory, time on a CPU, durations.
 #pragma once
 #include <cstdint>
 #include <vector>
 
 #include "cpu_time_table.h"
+#include "duration_table.h"
 #include "memory_table.h"
 #include "record_batch.h"
 #include "sample_table.h"
@@ -30,6 +31,7 @@ class Reports {
   void add(const MemorySample& sample, Scope scope, uint64_t now) { memory_.add(sample, scope, now); }
 
   CpuTimeTable& cpu_times() { return cpu_times_; }
+  DurationTable& durations() { return durations_; }
 
   // What a window does not have.
   void forget();
@@ -45,6 +47,7 @@ class Reports {
   SweptCollectives collectives_;
   MemoryTable memory_;
   CpuTimeTable cpu_times_;
+  DurationTable durations_;
 };
 
 }  // namespace rlscope

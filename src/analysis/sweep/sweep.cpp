@@ -270,7 +270,7 @@ template <bool kWithDetail>
   if (name.kind == NameKind::kOperation) {
     Scope before = thread.scope;
     thread.frames.push(before, id, now);
-    if (time_.detail()) thread.operation_starts.push_back(now);
+    thread.operation_starts.push_back(now);
     set_scope(thread, tables_.inner_scope(before, name));
     if (name.is_reset && thread.outermost == LoopMark::kSimulation) thread.outermost = LoopMark::kReset;
     if (is_recorded && !thread.is_fresh && !tables_.is_outside(thread.scope)) thread.unread.begin_operation();
@@ -307,12 +307,11 @@ template <bool kWithDetail>
     if (__builtin_expect(thread.frames.depth() == thread.watched_frame, 0)) stacks_.end_call(thread, time_.now());
     thread_changed<kWithDetail>(thread);
   } else if (name.kind == NameKind::kOperation) {
-    if (time_.detail()) {
-      if (!tables_.is_outside(thread.scope)) {
-        time_.detail()->end_operation(thread.scope, thread.operation_starts.back(), time_.now());
-      }
-      thread.operation_starts.pop_back();
+    if (!tables_.is_outside(thread.scope)) {
+      reports_.durations().add(thread.scope, time_.now() - thread.operation_starts.back());
+      if (time_.detail()) time_.detail()->end_operation(thread.scope, thread.operation_starts.back(), time_.now());
     }
+    thread.operation_starts.pop_back();
     set_scope(thread, static_cast<Scope>(frame.saved));
   } else {
     phase_changes();

@@ -68,6 +68,7 @@ struct SweepResult {
   std::vector<SweptWait> waits;
   std::vector<SweptTask> tasks;
   std::vector<SweptCpuTime> cpu_times;
+  std::vector<SweptDuration> durations;
   std::vector<SweptSample> samples;
   std::vector<SweptSampleTail> sample_tails;
   SweptCollectives collectives;

@@ -138,7 +138,7 @@ struct Thread {
   std::vector<WatchedCall> watched;  // outermost first
   size_t watched_frame = kNoFrame;   // of the last of these
   LastSync last_sync;
-  std::vector<uint64_t> operation_starts;  // of the open operations; with detail only
+  std::vector<uint64_t> operation_starts;  // of the open operations
   std::optional<StreamReader> reader;
   std::optional<PartlyAbsent> gap;
   UnreadTime unread;           // of its CPU

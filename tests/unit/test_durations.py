@@ -1,0 +1,68 @@
+"""The table of durations: the line through how long an operation took, and which operations grow."""
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+from trace_builder import parse_script, write_script
+
+from rlscope.analysis.analysis import Analysis, analyze
+from rlscope.report.first_screen import screen_lines
+from rlscope.report.screen import Screen
+from rlscope.trace.reader import open_trace
+
+
+def analyzed(lengths: Sequence[int], directory: Path, operation: str = "backpropagation") -> Analysis:
+    """One operation after the other, of so many ns, with 1 ns between two."""
+    lines, now = ["thread 0"], 1
+    for length in lengths:
+        lines += [f"{now} + {operation}", f"{now + length} -"]
+        now += length + 1
+    write_script(parse_script("\n".join([f"process start=0 stop={now}", *lines, ""])), directory, 1000)
+    return analyze(open_trace(directory))
+
+
+def test_a_line_through_lengths_that_grow_evenly(tmp_path: Path) -> None:
+    (row,) = analyzed([1000 + 100 * number for number in range(20)], tmp_path).durations
+    assert (row.stage, row.operation, row.count, row.grows) == ("backpropagation", "backpropagation", 20, True)
+    found = row.mean_s, row.first_s, row.last_s, row.slope_s, row.slope_low_s, row.slope_high_s
+    assert [1e9 * each for each in found] == pytest.approx([1950, 1000, 2900, 100, 100, 100])
+
+
+def test_the_interval_is_that_of_a_regression(tmp_path: Path) -> None:
+    draw = random.Random(1)
+    lengths = [draw.randrange(1000, 2000) + 10 * number for number in range(50)]
+    (row,) = analyzed(lengths, tmp_path).durations
+    fit = stats.linregress(np.arange(50), lengths)
+    error = stats.t.ppf(0.975, 48) * fit.stderr
+    assert 1e9 * row.slope_s == pytest.approx(fit.slope)
+    assert 1e9 * row.slope_low_s == pytest.approx(fit.slope - error, rel=1e-4)
+    assert 1e9 * row.slope_high_s == pytest.approx(fit.slope + error, rel=1e-4)
+
+
+def test_what_grows_is_said_first_with_its_slope(tmp_path: Path) -> None:
+    analysis = analyzed([1000 + 100 * number for number in range(20)], tmp_path)
+    (said,) = [line for line in screen_lines(analysis, Screen(400)) if line.startswith("Each ")]
+    assert "100 ns" in said and "2.9 µs" in said
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        pytest.param([1000] * 50, id="even"),
+        pytest.param([1000 if number % 2 else 3000 for number in range(50)], id="up and down"),
+        pytest.param([50_000] + [1000] * 49, id="the first one compiles"),
+        pytest.param([1000 + number for number in range(50)], id="by a little"),
+        pytest.param([1000 * number for number in range(1, 19)], id="too few to be told"),
+    ],
+)
+def test_nothing_else_grows(lengths: list[int], tmp_path: Path) -> None:
+    (row,) = analyzed(lengths, tmp_path).durations
+    assert not row.grows
+
+
+def test_of_few_there_is_no_line(tmp_path: Path) -> None:
+    assert not analyzed([1000] * 7, tmp_path).durations
