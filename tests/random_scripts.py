@@ -131,7 +131,13 @@ def costs(draw: st.DrawFn) -> dict[str, Cost]:
 def stacks(draw: st.DrawFn, start: int) -> StacksScript:
     """Stacks of threads that there are, and of some that there are not."""
     times = sorted(draw(st.lists(st.integers(start, start + 300), min_size=1, max_size=12)))
-    frames = (("main", "a.py", 3), ("f", "b.py", 7), ("g", "/x/site-packages/fbackend/c.py", 9))
+    frames = (
+        ("main", "a.py", 3),
+        ("f", "b.py", 7),
+        ("g", "/x/site-packages/fbackend/c.py", 9),
+        ("load", "<frozen importlib._bootstrap>", 1),
+        ("hook", "/x/rlscope/record/hooks.py", 2),
+    )
     drawn = st.lists(st.sampled_from(frames), max_size=3)
     return StacksScript(20, [Seen(ticks, draw(st.sampled_from((0, 1, 2, 11))), tuple(draw(drawn))) for ticks in times])
 

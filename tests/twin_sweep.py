@@ -111,12 +111,26 @@ def function_label(frame: Begin) -> str:
 
 def calling_frame(function: str, frames: tuple[tuple[str, str, int], ...]) -> tuple[str, str, int]:
     """Where the library was called of which the function is; of a CUDA call that of its innermost frame."""
+    if not frames:
+        return "", "", 0
     package = re.search(r".*-packages(/[^/]+/)", frames[-1][1])
     library = f"/{function.split('.')[0]}/" if "." in function else package[1] if package else None
     outside = len(frames)
     while library and outside and library in frames[outside - 1][1]:
         outside -= 1
     return frames[outside - 1]
+
+
+def places_of(seen: Seen) -> tuple[tuple[str, str, int], ...]:
+    """Its frames without those of the recorder and of the import system."""
+    of_recorder = r"(record|libraries|callbacks|trace|text)/|(__init__|boot|notebook)\.py"
+    hidden = rf"<frozen (importlib|zipimport|runpy)|.*/rlscope/({of_recorder})"
+    return tuple(frame for frame in seen.frames if not re.match(hidden, frame[1]))
+
+
+def stack_text(frames: Iterable[tuple[str, str, int]]) -> str:
+    """As a script has it."""
+    return " ".join(f"{function}:{file}:{line}" for function, file, line in frames)
 
 
 def operations_of(stack: Stack) -> list[str]:
@@ -279,6 +293,9 @@ class Twin:
         self.memory: list[tuple[Memory, str, str, int, int]] = []  # scope, time, and reports of progress before
         self.lines: dict[tuple[str, str, str, str, int], list[int]] = {}  # stacks and ticks
         self.unseen: Counter[tuple[Any, ...]] = Counter()  # in Python since the last stack, by phase and scope
+        self.without_core: Counter[tuple[Any, ...]] = Counter()  # of these
+        # Where a stack was seen, without the part of the loop, by the marks of the loop up to then: stacks and ticks.
+        self.stack_times: dict[tuple[Any, ...], list[int]] = {}
         self.torn = 0
         self.thread_starts = {thread.stream: max(thread.start, script.start) for thread in script.threads}
         # Since CPU time was read: begins, ticks and those in which the thread ran, by phase, stage and operation.
@@ -288,7 +305,7 @@ class Twin:
         self.began: dict[tuple[int, int], int] = {}  # when the boundary at a thread's depth did
         # By thread and depth: where, and since when.
         self.open_syncs: dict[tuple[int, int], tuple[tuple[str, ...], int]] = {}
-        self.seen_calls: dict[tuple[int, int], tuple[tuple[Any, ...], int]] = {}
+        self.seen_calls: dict[tuple[int, int], tuple[tuple[Any, ...], int, tuple[Any, ...] | None]] = {}
         self.last_sync: dict[int, tuple[tuple[str, ...], int, int]] = {}  # where, begin, depth of the call
         self.syncs: dict[tuple[str, ...], list[int]] = {}  # count and ticks
         self.sync_lines: dict[tuple[str, ...], Counter[tuple[str, str, int]]] = {}
@@ -346,8 +363,8 @@ class Twin:
             self.breakdown, self.purposes, self.threads, self.entered_waits, self.waited, self.waited_in_operations,
             self.transitions, self.evaluation_transitions, self.events, self.crossings, self.cuda_calls, self.tasks,
             self.busy, self.busy_of, self.exposed_of, self.communicating, self.marks, self.outside, self.waited_outside,
-            self.progress, self.memory, self.lines, self.unseen, self.last_sync, self.syncs, self.sync_lines,
-            self.sites, self.seen_calls,
+            self.progress, self.memory, self.lines, self.unseen, self.without_core, self.last_sync, self.syncs,
+            self.sync_lines, self.sites, self.seen_calls, self.stack_times,
         ):  # fmt: skip
             counter.clear()  # type: ignore[attr-defined]
         self.beside = self.torn = 0
@@ -549,7 +566,9 @@ class Twin:
             row = self.row(stream, category, running, scope, is_launchs)
             self.breakdown[row] += ticks
             if category is Category.PYTHON or (row[5] == Category.PYTHON.label and not running):
-                self.unseen[(self.phase(), context_of(self.operations(stream)), *scope)] += ticks
+                place = (self.phase(), context_of(self.operations(stream)), *scope)
+                self.unseen[place] += ticks
+                self.without_core[place] += ticks * (category is not Category.PYTHON)
             # The label is not enough, as above: an operation may be called "(none)".
             in_none = scope == (NO_OPERATION, NO_OPERATION) and (is_launchs or is_outside(self.operations(stream)))
             purpose = purpose_of([scope[1]] if is_launchs else self.operations(stream)).value
@@ -581,11 +600,16 @@ class Twin:
 
     def loop(self) -> tuple[int, int] | None:
         """From the first to the last mark; where an operation is called training_loop, from its first begin on."""
+        first, last = self.loop_places()
+        return (self.marks[first][0], self.marks[last][0]) if self.marks else None
+
+    def loop_places(self) -> tuple[int, int]:
+        """The places of the first and the last of the marks that count."""
         place = next((place for place, (_, name, _) in enumerate(self.marks) if name == TRAINING_LOOP), None)
-        marks = self.marks
-        if place is not None:
-            marks = [mark for mark in marks[place:] if mark[1] in (TRAINING_LOOP, "")]
-        return (marks[self.first_of(marks)][0], marks[-1][0]) if marks else None
+        if place is None:
+            return self.first_of(self.marks), len(self.marks) - 1
+        counted = [place + n for n, mark in enumerate(self.marks[place:]) if mark[1] in (TRAINING_LOOP, "")]
+        return counted[self.first_of([self.marks[n] for n in counted])], counted[-1]
 
     @staticmethod
     def first_of(marks: list[tuple[int, str, bool]]) -> int:
@@ -775,8 +799,12 @@ class Twin:
             return self.see_call(seen, thread)
         if not self.has_part(seen.thread):
             return
-        ticks = self.unseen.pop((self.phase(), context_of(self.operations(seen.thread)), *self.scope(seen.thread)), 0)
-        sums = self.lines.setdefault((*self.scope(seen.thread), *seen.frames[-1]), [0, 0])
+        place = (self.phase(), context_of(self.operations(seen.thread)), *self.scope(seen.thread))
+        ticks, without_core = self.unseen.pop(place, 0), self.without_core.pop(place, 0)
+        self.see_stack(self.place_of_stack(seen, Category.PYTHON), ticks - without_core)
+        if without_core:
+            self.see_stack(self.place_of_stack(seen, Category.NO_CORE), without_core)
+        sums = self.lines.setdefault((*self.scope(seen.thread), *(places_of(seen) or [("", "", 0)])[-1]), [0, 0])
         sums[0] += 1
         sums[1] += ticks
 
@@ -785,7 +813,31 @@ class Twin:
         for (*_, stage, operation), ticks in self.unseen.items():
             key = (stage, operation, "", "", 0)
             if ticks:
-                rows[key] = (0, rows.get(key, (0, 0))[1] + ticks)
+                stacks, seen_ticks = rows.get(key, (0, 0))
+                rows[key] = (stacks, seen_ticks + ticks)
+        return rows
+
+    def place_of_stack(self, seen: Seen, category: Category, function: str = "") -> tuple[Any, ...]:
+        operations = self.operations(seen.thread)
+        has_part = not self.open_phases and is_outside(operations)
+        doing = (self.phase(), purpose_of(operations).value, *self.scope(seen.thread), category.label)
+        return (*doing, function, stack_text(places_of(seen))), has_part
+
+    def see_stack(self, place: tuple[Any, ...], ticks: int) -> None:
+        key, has_part = place
+        sums = self.stack_times.setdefault((key, len(self.marks) if has_part else None), [0, 0])
+        sums[0] += 1
+        sums[1] += ticks
+
+    def stack_rows(self) -> dict[tuple[Any, ...], tuple[int, ...]]:
+        first, last = self.loop_places()
+        rows: dict[tuple[Any, ...], tuple[int, ...]] = {}
+        for ((phase, purpose, *rest), marks), sums in self.stack_times.items():
+            part = ""
+            if marks is not None:
+                part = "before" if marks <= first else "after" if marks > last else "in"
+            key = (phase, purpose, part, *rest)
+            rows[key] = tuple(a + b for a, b in zip(rows.get(key, (0, 0)), sums, strict=True))
         return rows
 
     @staticmethod
@@ -805,8 +857,9 @@ class Twin:
             return
         function = function_label(stack[depth])
         category = stack[depth].category.label
-        place = (*self.scope(seen.thread), category, function, *calling_frame(function, seen.frames))
-        self.seen_calls[seen.thread, depth] = (place, max(self.began[seen.thread, depth], self.start))
+        place = (*self.scope(seen.thread), category, function, *calling_frame(function, places_of(seen)))
+        of_stack = self.place_of_stack(seen, stack[depth].category, function) if seen.thread == self.owner() else None
+        self.seen_calls[seen.thread, depth] = (place, max(self.began[seen.thread, depth], self.start), of_stack)
 
     def end_call(self, stream: int, depth: int, now: int) -> None:
         if (stream, depth) in self.open_syncs:
@@ -816,13 +869,15 @@ class Twin:
             self.last_sync[stream] = place, since, called if called >= 0 else depth
         if (stream, depth) not in self.seen_calls:
             return
-        site, since = self.seen_calls.pop((stream, depth))
+        site, since, of_stack = self.seen_calls.pop((stream, depth))
         synced, synced_since, called = self.last_sync.get(stream, ((), 0, -1))
         waited = bool(synced) and called == depth and synced_since >= since
         if waited:
             self.sync_lines.setdefault(synced, Counter())[site[4:]] += 1
         length = max(now - since, 1)
         stands_for = max(length, STACK_PERIOD)
+        if of_stack:
+            self.see_stack(of_stack, stands_for)
         sums = self.sites.get(site, [0, 0, 0, 0])
         added = (1, waited, stands_for / length, stands_for)
         self.sites[site] = [a + b for a, b in zip(sums, added, strict=True)]
@@ -947,6 +1002,7 @@ def sweep_twin(script: ProcessScript, since: int | None = None) -> dict[str, Any
         "torn_stacks": twin.torn,
         "sync_points": twin.sync_rows(),
         "call_sites": twin.site_rows(),
+        "stack_times": twin.stack_rows(),
         "transitions": dict(twin.transitions),
         "evaluation_transitions": dict(twin.evaluation_transitions),
         "events": {kind: twin.events[kind] for kind in (*kinds, *(each for each in ANYWHERE if twin.events[each]))}
@@ -1109,6 +1165,13 @@ def as_dicts(found: Swept) -> dict[str, Any]:
     tables["call_sites"] = {
         row[:7]: (*row[7:9], round(row.share_of_calls, 9), round(row.share_of_ticks, 9), row.ticks)
         for row in found.call_sites
+    }
+    stacks: list[str] = []
+    for row in found.stacks:
+        frame = stack_text([(row.function, row.file, row.line)])
+        stacks.append(frame if row.caller is None else f"{stacks[row.caller]} {frame}")
+    tables["stack_times"] = {
+        (*row[:7], "" if row.stack is None else stacks[row.stack]): row[8:] for row in found.stack_times
     }
     tables["lines"] = {row[:5]: row[5:] for row in found.lines}
     tables["memory"] = {row[:4]: row[4:] for row in found.memory}

@@ -10,7 +10,13 @@ from typing import NamedTuple
 
 from rlscope.analysis.detail.swept import SweptDetail
 from rlscope.analysis.devices.swept import SweptProcessIdle
-from rlscope.analysis.lines.swept import SweptCallSite, SweptLine, SweptSyncPoint
+from rlscope.analysis.lines.swept import (
+    SweptCallSite,
+    SweptLine,
+    SweptStack,
+    SweptStackTime,
+    SweptSyncPoint,
+)
 from rlscope.analysis.memory.swept import SweptMemory, SweptMemorySeries
 from rlscope.analysis.ranks.swept import SweptCollectives
 from rlscope.analysis.swept_types import (
@@ -409,6 +415,9 @@ class Swept:
         memory_series: Memory over time.
         sync_points: The calls of CUDA that waited for a device, those that took longest first.
         call_sites: The lines that made native calls; empty where stacks were not looked at.
+        stacks: The stacks that were seen, and those that called them.
+        stack_times: What the process did where they were seen; in Python and without a core there the ticks sum to
+            those of lines, without what is of no stack.
         torn_stacks: How many stacks changed while they were read, and so are none of these.
         outside: The time in no operation and no phase.
         loop: The ticks at which the training loop begins and ends; None if nothing shows where it is.
@@ -459,6 +468,8 @@ class Swept:
     memory_series: list[SweptMemorySeries]
     sync_points: list[SweptSyncPoint]
     call_sites: list[SweptCallSite]
+    stacks: list[SweptStack]
+    stack_times: list[SweptStackTime]
     torn_stacks: int
     outside: list[SweptOutside]
     loop: tuple[int, int] | None

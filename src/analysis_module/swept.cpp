@@ -103,6 +103,8 @@ Owned to_swept(const TraceFile& file, const SweepResult& result, PyObject* borde
   add("memory_series", result.memory_series);
   add("sync_points", result.sync_points);
   add("call_sites", result.call_sites);
+  add("stacks", result.stacks);
+  add("stack_times", result.stack_times);
   add("torn_stacks", result.torn_stacks);
   add("outside", result.outside);
   put(dict.get(), "loop", loop(result));

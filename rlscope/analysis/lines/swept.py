@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from rlscope.analysis.swept_types import CategoryLabel, Count, Estimate, Label, Number, Ticks
+from rlscope.analysis.swept_types import CategoryLabel, Count, Estimate, Label, Number, Place, Ticks
 
 
 class SweptLine(NamedTuple):
@@ -16,6 +16,54 @@ class SweptLine(NamedTuple):
     function: Label
     file: Label
     line: Number
+    stacks: Count
+    ticks: Ticks
+
+
+class SweptStack(NamedTuple):
+    """A stack: a line of a function, and the stack that called it. Callers stand before what they called.
+
+    Frames of the recorder and of the import system are left out.
+
+    Attributes:
+        caller: The place of the stack that called it; None of an outermost one.
+        function: The function.
+        file: Where it is.
+        first_line: The line at which the function begins.
+        line: The line.
+    """
+
+    caller: Place | None
+    function: Label
+    file: Label
+    first_line: Number
+    line: Number
+
+
+class SweptStackTime(NamedTuple):
+    """What the process did where a stack was seen, while its time was the stack's thread's.
+
+    Attributes:
+        phase: The phase of the process.
+        purpose: What the operations were for; `training` if they say nothing of it.
+        part: Of time outside of operations and phases the `LoopPart`; else empty.
+        stage: The stage.
+        operation: The operation.
+        category: The layer: Python, with what it had no core, or the layer of the native call in which it was seen.
+        function: The native function in which it was seen; "" of Python.
+        stack: The place of the stack; None if all of its frames are of the recorder or the import system.
+        stacks: How often it was seen.
+        ticks: Of Python the ticks of the process, as lines have them; of native calls what these took, estimated.
+    """
+
+    phase: Label
+    purpose: Label
+    part: Label
+    stage: Label
+    operation: Label
+    category: CategoryLabel
+    function: Label
+    stack: Place | None
     stacks: Count
     ticks: Ticks
 

@@ -9,7 +9,7 @@ from rlscope.analysis.sweep import ProcessSweep, TraceSweep
 from rlscope.model import NS_PER_S
 
 #: Where packages and the standard library lie, and what of a path follows it.
-_PACKAGE = re.compile(r"(?:^|.*/)(?:(?:site|dist)-packages|lib/python3\.\d+)/(.+)")
+_PACKAGE = re.compile(r"(?:^|.*/)(?:(?:site|dist)-packages|lib(?:64)?/python3\.\d+)/(.+)")
 
 
 class LineTables(NamedTuple):
@@ -80,3 +80,8 @@ def short_path(path: str) -> str:
     """
     found = _PACKAGE.fullmatch(path)
     return found[1] if found else path
+
+
+def is_packaged(path: str) -> bool:
+    """Return whether a file lies in a package that was installed or in the standard library."""
+    return _PACKAGE.fullmatch(path) is not None

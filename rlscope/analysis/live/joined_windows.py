@@ -69,6 +69,8 @@ def joined_processes(parts: Sequence[Swept]) -> Swept:
         memory_series=[],
         sync_points=[],
         call_sites=[],
+        stacks=[],
+        stack_times=[],
         torn_stacks=0,
         outside=[],
         loop=None,

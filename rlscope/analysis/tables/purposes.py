@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from rlscope.analysis.lines.swept import SweptStackTime
 from rlscope.analysis.rows import Row, Rows, sums
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
 from rlscope.analysis.swept import SweptPurpose
@@ -59,20 +60,22 @@ def purpose_rows(swept: TraceSweep, loops: Loops) -> Rows[PurposeRow]:
 def _of_process(process: ProcessSweep, loops: Loops) -> list[PurposeRow]:
     ticks: Counter[tuple[str, str, str, str, str, str]] = Counter()
     for row in process.found.purposes:
-        part = _part_of(row, process.name, loops)
-        ticks[row.phase, part.value, _purpose_of(row, part).value, row.stage, row.category, row.resource] += row.ticks
+        part = part_of(row, process.name, loops)
+        ticks[row.phase, part.value, purpose_of(row, part).value, row.stage, row.category, row.resource] += row.ticks
     keys = sorted(ticks, key=lambda key: (-ticks[key], key))
     lengths = process.file.clock.partition_ns(process.found.start_ticks, (ticks[key] for key in keys))
     return [PurposeRow(process.name, *key, ns / NS_PER_S) for key, ns in zip(keys, lengths, strict=True)]
 
 
-def _part_of(row: SweptPurpose, process: str, loops: Loops) -> LifePart:
+def part_of(row: SweptPurpose | SweptStackTime, process: str, loops: Loops) -> LifePart:
+    """Return in which part of its process's life a row lies."""
     if row.part:
         return life_part(row.part, process in loops.bounded)
     return LifePart.EVALUATION if loops.is_evaluation(process, row.phase) else LifePart.LOOP
 
 
-def _purpose_of(row: SweptPurpose, part: LifePart) -> Purpose:
+def purpose_of(row: SweptPurpose | SweptStackTime, part: LifePart) -> Purpose:
+    """Return what a row in this part of its process's life was for, as `PurposeRow` says it."""
     purpose = Purpose(row.purpose)
     if purpose.interrupts:
         return purpose

@@ -33,12 +33,12 @@ void Stacks::begin_sync(Thread& thread, Scope scope, uint32_t id, bool is_record
   SyncPlace place{scope, function == kNoFrame ? 0 : thread.frames[function].id, id};
   SyncSum& sum = calls_.sync(place);
   sum.calls += is_recorded;
-  watch(thread, {thread.frames.depth(), now, place.scope, place.function, 0, &sum});
+  watch(thread, {thread.frames.depth(), now, place.scope, place.function, 0, &sum, std::nullopt});
 }
 
 // The first stack that is seen in a call counts: the thread has no other one before the call ends. A CUDA call in no other
 // call was made by Python itself.
-void Stacks::see_call(Thread& thread, Scope scope, uint32_t stack, uint64_t now) {
+void Stacks::see_call(Thread& thread, Scope scope, std::optional<uint32_t> phase, uint32_t stack, uint64_t now) {
   size_t function = innermost_function(thread);
   for (size_t i = 0; i < thread.frames.depth() && function == kNoFrame; i++) {
     if (tables_.name(thread.frames[i].id).kind == NameKind::kBoundary) function = i;
@@ -49,7 +49,7 @@ void Stacks::see_call(Thread& thread, Scope scope, uint32_t stack, uint64_t now)
   auto is_it = [&](const WatchedCall& call) { return call.frame == function && !call.sync; };
   if (std::any_of(thread.watched.begin(), thread.watched.end(), is_it)) return;
   uint64_t since = now - static_cast<uint32_t>(static_cast<uint32_t>(now) - frame.began);
-  watch(thread, {function, std::max(since, since_), scope, frame.id, stack, nullptr});
+  watch(thread, {function, std::max(since, since_), scope, frame.id, stack, nullptr, phase});
 }
 
 void Stacks::watch(Thread& thread, const WatchedCall& call) {
@@ -74,7 +74,10 @@ void Stacks::end_call(Thread& thread, uint64_t now) {
     }
     const LastSync& last = thread.last_sync;
     bool waited = last.sum && last.function == call.frame && last.since >= call.since;
-    calls_.add_call(call.scope, call.function, call.stack, now - call.since, waited ? last.sum : nullptr);
+    uint64_t ticks = now - call.since;
+    calls_.add_call(call.scope, call.function, call.stack, ticks, waited ? last.sum : nullptr);
+    if (!call.phase) continue;
+    lines_.see_call(*call.phase, call.scope, call.function, calls_.stands_for(ticks), call.stack, tables_);
   }
 }
 
@@ -108,6 +111,7 @@ void Stacks::write(const std::vector<Thread*>& threads, uint64_t now, SweepResul
   }
   result.sync_points = calls_.sync_points(file_, tables_);
   result.call_sites = calls_.call_sites(file_, tables_);
+  lines_.write_stacks(file_, tables_, result);
 }
 
 }  // namespace rlscope

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "line_table.h"
@@ -24,8 +25,8 @@ class Stacks {
   SeenStack take();
 
   LineTable& lines() { return lines_; }
-  // A stack was seen while the thread was in a native call.
-  void see_call(Thread& thread, Scope scope, uint32_t stack, uint64_t now);
+  // A stack was seen while the thread was in a native call; in which phase, if the process's time was the thread's.
+  void see_call(Thread& thread, Scope scope, std::optional<uint32_t> phase, uint32_t stack, uint64_t now);
   // The thread begins a CUDA call that waits for a device, of this name.
   void begin_sync(Thread& thread, Scope scope, uint32_t id, bool is_recorded, uint64_t now);
   // It ends a frame that is watched.

@@ -144,8 +144,12 @@ void Sweep::step_stacks() {
   Thread* thread = threads_.find(seen.thread_id);
   if (!thread) return;
   Scope scope = owner_.scope_of(*thread);
-  if (thread->running_category() != kPython) return stacks_.see_call(*thread, scope, seen.stack, time_.now());
-  if (owner_.has_part(*thread)) stacks_.lines().see(phases_.number(), scope, python_ticks(tables_.row(scope)), seen.stack);
+  if (thread->running_category() != kPython) {
+    std::optional<uint32_t> phase;
+    if (thread == &owner_.thread()) phase = phases_.number();
+    return stacks_.see_call(*thread, scope, phase, seen.stack, time_.now());
+  }
+  if (owner_.has_part(*thread)) stacks_.lines().see(phases_.number(), scope, tables_.row(scope), seen.stack, tables_);
 }
 
 // How many of a thread's frames, from the outermost, are the ones that the chunk's header names.

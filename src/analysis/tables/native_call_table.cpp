@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "stack_places.h"
+
 namespace rlscope {
 namespace {
 
@@ -28,9 +30,11 @@ Line line_of(const TraceFile& file, uint32_t stack, std::string_view function) {
   size_t dot = function.find('.');
   std::string library = dot == std::string_view::npos ? package_of(code_of(stack).file)
                                                       : "/" + std::string(function.substr(0, dot)) + "/";
+  stack = place_from(file, stack);
+  if (!stack) return {};
   uint32_t outside = stack;
   while (outside && !library.empty() && code_of(outside).file.find(library) != std::string::npos) {
-    outside = stacks[outside].caller;
+    outside = place_from(file, stacks[outside].caller);
   }
   uint32_t shown = outside ? outside : stack;
   return {code_of(shown).name, code_of(shown).file, stacks[shown].line};

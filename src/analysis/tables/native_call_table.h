@@ -3,6 +3,7 @@
 // Stacks are seen once a period, so a call of half a period is seen half the time, and one of several periods always. It counts
 // for as many calls as are needed for one to be seen: the call of half a period for two.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <tuple>
@@ -40,6 +41,8 @@ class NativeCallTable {
   SyncSum& sync(const SyncPlace& place) { return syncs_[place]; }
   // A call is over that took so many ticks, and in which the stack was seen; `sync`: it waited there; null: for no device.
   void add_call(Scope scope, uint32_t function, uint32_t stack, uint64_t ticks, SyncSum* sync);
+  // For how long all calls took of which one was seen that took so many ticks.
+  uint64_t stands_for(uint64_t ticks) const { return std::max(ticks, static_cast<uint64_t>(period_ticks_)); }
   size_t rows() const { return syncs_.size() + sites_.size(); }
   // Begins again with nothing; sums stay where they are.
   void clear();

@@ -77,6 +77,8 @@ struct SweepResult {
   std::vector<SweptMemorySeries> memory_series;
   std::vector<SweptSyncPoint> sync_points;
   std::vector<SweptCallSite> call_sites;
+  std::vector<SweptStack> stacks;  // callers stand before what they called
+  std::vector<SweptStackTime> stack_times;
   uint64_t torn_stacks = 0;  // that were looked at, but changed meanwhile
   std::vector<SweptOutside> outside;   // sums to what the breakdown has in no operation and no phase
   uint64_t beside_ticks = 0;           // two or more threads were busy, each in an operation of its own

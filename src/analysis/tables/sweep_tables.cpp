@@ -223,9 +223,14 @@ void SweepTables::add_wait(WaitSum& sum, uint64_t ticks, bool in_operation) cons
   if (in_operation) {
     sum.in_operations_ticks += ticks;
   } else {
-    settle(sum.outside);
-    sum.outside.since += ticks;
+    add_in_loop(sum.outside, ticks);
   }
+}
+
+std::array<uint64_t, 3> SweepTables::parts(LoopTicks sum, uint64_t all) const {
+  settle(sum);
+  uint64_t after = marks_ && sum.mark >= first_mark_ ? sum.since : 0;
+  return {all - sum.between - after, sum.between, after};
 }
 
 void SweepTables::write_outside(SweepResult& result) const {

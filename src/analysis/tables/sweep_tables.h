@@ -127,6 +127,13 @@ class SweepTables {
   // Whether the wait with this number, 0 for none, is for another thread of the process.
   bool is_for_thread(uint64_t number) const { return waits_[number].is_for_thread; }
   void add_wait(WaitSum& sum, uint64_t ticks, bool in_operation) const;
+  // Adds to what is in the loop, or turns out not to be.
+  void add_in_loop(LoopTicks& sum, uint64_t ticks) const {
+    settle(sum);
+    sum.since += ticks;
+  }
+  // What of all of it lies before the loop, in it and after it.
+  std::array<uint64_t, 3> parts(LoopTicks sum, uint64_t all) const;
   // Of all but what a row has: the time in which no device worked and the process did not wait.
   void add_idle(const IdleDoing& doing, uint64_t ticks);
 
@@ -161,6 +168,7 @@ class SweepTables {
     if (!columns_of(contexts_[scope / kStages].purpose).shows_loop) return LoopMark::kNothing;
     return stage == Stage::kSimulation ? LoopMark::kSimulation : LoopMark::kOperation;
   }
+  const char* purpose_of(Scope scope) const { return columns_of(contexts_[scope / kStages].purpose).label; }
   const char* stage_of(Scope scope) const { return kStageLabels[scope % kStages]; }
   const std::string& phase_of(uint32_t phase) const { return labels_->phases[phase]; }
   const std::string& operation_of(Scope scope) const { return labels_->operations[scope / kStages]; }

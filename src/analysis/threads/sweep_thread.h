@@ -36,6 +36,7 @@ struct WatchedCall {
   uint32_t function;  // of the call in which a stack was seen
   uint32_t stack;
   SyncSum* sync;  // of the CUDA call; null: the other
+  std::optional<uint32_t> phase;  // in which it was seen; none: the process's time was another thread's
 };
 
 // The CUDA call that ended last of those that wait.

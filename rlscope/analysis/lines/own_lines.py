@@ -1,0 +1,249 @@
+"""This file finds the function and the line of a program's own code that lead to its time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from rlscope.analysis.lines.tables import is_packaged, short_path
+from rlscope.analysis.sweep import ProcessSweep, TraceSweep
+from rlscope.analysis.tables.loop import Loops
+from rlscope.analysis.tables.purposes import part_of, purpose_of
+
+#: The code of a program that was not read from a file, as of `python -c`, has such a name, and much made code as well.
+_NO_FILE = "<"
+#: More than this part of it is most of it.
+_MOST = 0.5
+_Function = tuple[str, str, int]  # file, qualified name, first line
+
+
+class StackTime(NamedTuple):
+    """What a process did where a stack was seen: the columns of `PurposeRow`, the operation, and what was seen.
+
+    Attributes:
+        phase: The phase of the process.
+        part: The part of its life, a value of `LifePart`.
+        purpose: What for, a value of `Purpose`.
+        stage: The stage.
+        operation: The innermost operation.
+        category: The layer: `python`, `no_core` in Python, or that of the native call.
+        function: The native function; "" of Python.
+        stack: The place of the stack among `ProcessStacks.stacks`; None if it has no frame that is a place.
+        stacks: How often it was seen.
+        seconds: For how long it stands.
+    """
+
+    phase: str
+    part: str
+    purpose: str
+    stage: str
+    operation: str
+    category: str
+    function: str
+    stack: int | None
+    stacks: int
+    seconds: float
+
+
+class OwnLine(NamedTuple):
+    """A function of the program's own code, and its line with most of the time.
+
+    Attributes:
+        function: The qualified name of the function.
+        path: Its file, from the directory on in which the run was begun if it lies there.
+        line: The line.
+        share: Which part of the time passes the function, from 0 to 1, with all that it calls.
+        line_share: Which part passes the line.
+        called: The functions that were called there and that most of the line's time passes, the outer one first, as
+            `copy.py deepcopy`. Empty if most of it was in the line itself.
+        native: The native function in which most of the line's time was, such as `torch.addmm`; "" if that was Python.
+        stacks: How many stacks were seen that pass the function.
+        seen: Of so many.
+    """
+
+    function: str
+    path: str
+    line: int
+    share: float
+    line_share: float
+    called: tuple[str, ...]
+    native: str
+    stacks: int
+    seen: int
+
+    @property
+    def text(self) -> str:
+        """Return where it is, as `train.py:88 main`."""
+        return f"{self.path}:{self.line} {self.function}"
+
+
+class ProcessStacks:
+    """The stacks that were seen in a process, with what it did there.
+
+    Attributes:
+        stacks: The stacks: callers stand before what they called.
+        times: What the process did where they were seen.
+    """
+
+    def __init__(self, process: ProcessSweep, loops: Loops, directory: str) -> None:
+        self.stacks = process.found.stacks
+        self._directory = directory
+        self.times: list[StackTime] = []
+        for row in process.found.stack_times:
+            part = part_of(row, process.name, loops)
+            self.times.append(
+                StackTime(
+                    row.phase, part.value, purpose_of(row, part).value, row.stage, row.operation, row.category,
+                    row.function, row.stack, row.stacks, row.ticks * process.seconds_per_tick,
+                )
+            )  # fmt: skip
+
+    @cached_property
+    def is_own(self) -> list[bool]:
+        """Return of each stack whether its line is of the program's own code.
+
+        That is what lies in no package and not in the standard library, and was read from a file. Code without a file
+        is the program's where a thread began with it, as that of `python -c`; all other was made by libraries.
+        """
+        begun = {row.file for row in self.stacks if row.caller is None and row.function == "<module>"}
+        of_file = {
+            file: file in begun if file.startswith(_NO_FILE) else not is_packaged(file)
+            for file in {row.file for row in self.stacks}
+        }
+        return [of_file[row.file] for row in self.stacks]
+
+    @cached_property
+    def own_functions(self) -> list[tuple[_Function, ...]]:
+        """Return of each stack the own functions that it passes, the outermost first, each once."""
+        found: list[tuple[_Function, ...]] = []
+        for row, is_own in zip(self.stacks, self.is_own, strict=True):
+            around = () if row.caller is None else found[row.caller]
+            function = (row.file, row.function, row.first_line)
+            found.append(around if not is_own or function in around else (*around, function))
+        return found
+
+    def own_line(self, is_asked: Callable[[StackTime], bool]) -> OwnLine | None:
+        """Return the innermost own function that most of the time passes for which this is asked, and its line.
+
+        If none has more than half of it, it is the one with most. None where no own function was seen.
+        """
+        asked = [time for time in self.times if is_asked(time)]
+        whole_s = sum(time.seconds for time in asked)
+        seconds: dict[_Function, float] = defaultdict(float)
+        depths: dict[_Function, float] = defaultdict(float)  # how many own functions are around it, times the seconds
+        for time in asked:
+            for depth, function in enumerate(() if time.stack is None else self.own_functions[time.stack]):
+                seconds[function] += time.seconds
+                depths[function] += depth * time.seconds
+        if not whole_s or not seconds:
+            return None
+        most = [function for function, s in seconds.items() if s > _MOST * whole_s]
+        if most:
+            found = max(most, key=lambda function: (depths[function] / seconds[function], function))
+        else:
+            found = max(seconds, key=lambda function: (seconds[function], depths[function], function))
+        passing = [time for time in asked if time.stack is not None and found in self.own_functions[time.stack]]
+        return self._described(found, passing, whole_s, sum(time.stacks for time in asked))
+
+    def _described(self, function: _Function, passing: Sequence[StackTime], whole_s: float, seen: int) -> OwnLine:
+        lines: dict[int, list[tuple[StackTime, list[str]]]] = {}
+        for time in passing:
+            line, called = self._inside(time.stack, function)
+            lines.setdefault(line, []).append((time, called))
+        seconds = {line: sum(time.seconds for time, _ in of_line) for line, of_line in lines.items()}
+        longest = max(lines, key=lambda line: (seconds[line], line))
+        native: dict[str, float] = defaultdict(float)
+        for time, _ in lines[longest]:
+            native[time.function] += time.seconds
+        file, name, _ = function
+        return OwnLine(
+            function=name,
+            path=file.removeprefix(self._directory),
+            line=longest,
+            share=sum(seconds.values()) / whole_s,
+            line_share=seconds[longest] / whole_s,
+            called=self._called([(called, time.seconds) for time, called in lines[longest]]),
+            native=max(native, key=lambda each: (native[each], each)),
+            stacks=sum(time.stacks for time in passing),
+            seen=seen,
+        )
+
+    def _inside(self, stack: int | None, function: _Function) -> tuple[int, list[str]]:
+        """Return the line of a function that the stack passes, and what was called there, the outer one first.
+
+        Of a function that calls itself it is the line of the innermost call.
+        """
+        called: list[str] = []
+        while stack is not None:
+            row = self.stacks[stack]
+            if (row.file, row.function, row.first_line) == function:
+                return row.line, called[::-1]
+            called.append(f"{short_path(row.file)} {row.function}")
+            stack = row.caller
+        raise ValueError(f"a stack that passes {function} was expected")
+
+    @staticmethod
+    def _called(functions: Sequence[tuple[Sequence[str], float]]) -> tuple[str, ...]:
+        """Return those that most of the time passes, one within the other."""
+        least_s = _MOST * sum(seconds for _, seconds in functions)
+        found: list[str] = []
+        while True:
+            inner: dict[str, float] = defaultdict(float)
+            functions = [(each, seconds) for each, seconds in functions if len(each) > len(found)]
+            for each, seconds in functions:
+                inner[each[len(found)]] += seconds
+            longest = max(inner, key=lambda function: (inner[function], function), default=None)
+            if longest is None or inner[longest] <= least_s:
+                return tuple(found)
+            functions = [(each, seconds) for each, seconds in functions if each[len(found)] == longest]
+            found.append(longest)
+
+
+class OwnLines:
+    """Finds own lines of a run's processes."""
+
+    def __init__(self, swept: TraceSweep, loops: Loops) -> None:
+        directory = swept.trace.manifest.get("directory")
+        self._directory = directory.rstrip("/") + "/" if isinstance(directory, str) else ""
+        self._processes = {process.name: process for process in swept.processes}
+        self._made: dict[str, ProcessStacks] = {}
+        self._loops = loops
+
+    def of(
+        self,
+        process: str,
+        *,
+        phase: str | Collection[str] | None = None,
+        part: str | Collection[str] | None = None,
+        purpose: str | Collection[str] | None = None,
+        stage: str | Collection[str] | None = None,
+        operation: str | Collection[str] | None = None,
+        category: str | Collection[str] | None = None,
+        function: str | Collection[str] | None = None,
+    ) -> OwnLine | None:
+        """Return the function and the line of the process's own code that lead to most of its time in all of these.
+
+        Of each a value is given, several, or None for any. Values of the first five are those of `PurposeRow`; time in
+        `no_core` is that of Python, and a native call is in its own layer also while it had no core. `function` is the
+        native one, such as `time.sleep` of a wait.
+
+        Returns:
+            The innermost own function that more than half of the time passes, with all that it calls, and its line with
+            most; if none has so much, the function with most. None where no stack was seen there, or none passes own
+            code.
+        """
+        wanted = (phase, part, purpose, stage, operation, category, function)
+        sets = [(place, _values(each)) for place, each in enumerate(wanted) if each is not None]
+        return self.stacks(process).own_line(lambda time: all(time[place] in values for place, values in sets))
+
+    def stacks(self, process: str) -> ProcessStacks:
+        """Return the stacks of a process."""
+        if process not in self._made:
+            self._made[process] = ProcessStacks(self._processes[process], self._loops, self._directory)
+        return self._made[process]
+
+
+def _values(each: str | Collection[str]) -> Collection[str]:
+    return (each,) if isinstance(each, str) else each
