@@ -5,9 +5,11 @@ Each rule of docs/analysis.md is one function here, written from the stacks of o
 
 import math
 import re
+from array import array
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import count as numbers_from
 from itertools import pairwise
 from typing import Any
 
@@ -1125,18 +1127,14 @@ def idle_sums(found: Swept) -> dict[tuple[Any, ...], int]:
 
 
 def duration_rows(twin: Twin) -> list[tuple[Any, ...]]:
-    """Of operations that ended eight times: sums of durations, of each times its number, and of squares."""
-    return sorted(
-        (
-            *key[:2],
-            len(ticks),
-            sum(ticks),
-            float(sum(number * each for number, each in enumerate(ticks))),
-            float(sum(each * each for each in ticks)),
-        )
-        for key, ticks in twin.durations.items()
-        if len(ticks) >= 8
-    )
+    """Of operations that ended 16 times: sums of as few durations each as 32 sums hold."""
+    rows = []
+    for key, ticks in twin.durations.items():
+        if len(ticks) >= 16:
+            width = next(1 << power for power in numbers_from() if len(ticks) <= 32 << power)
+            sums = [sum(ticks[start : start + width]) for start in range(0, len(ticks), width)]
+            rows.append((*key[:2], len(ticks), width, sums))
+    return sorted(rows)
 
 
 def as_dicts(found: Swept) -> dict[str, Any]:
@@ -1156,7 +1154,7 @@ def as_dicts(found: Swept) -> dict[str, Any]:
     tables["idle"] = idle_sums(found)
     tables["waits"] = {row[:2]: row[2:] for row in found.waits}
     tables["cpu_times"] = {row[:3]: row[3:] for row in found.cpu_times}
-    tables["durations"] = sorted(tuple(row) for row in found.durations)
+    tables["durations"] = sorted((*row[:4], list(array("Q", row.sums))) for row in found.durations)
     tables["tasks"] = {row[0]: row[1:] for row in found.tasks}
     tables["samples"] = {row[0]: row[1:] for row in found.samples}
     tables["sample_tails"] = [tuple(row) for row in found.sample_tails]

@@ -29,6 +29,7 @@ from rlscope.analysis.devices.rows import (
 )
 from rlscope.analysis.devices.timeline import device_timeline_rows
 from rlscope.analysis.devices.work import device_work_rows, gpu_operation_rows, gpu_rows
+from rlscope.analysis.lines.own_lines import OwnLines
 from rlscope.analysis.lines.rows import CallSiteRow, LineRow, SyncPointRow
 from rlscope.analysis.lines.tables import call_site_rows, line_rows, sync_point_rows
 from rlscope.analysis.machines import CoreUse, core_use
@@ -193,7 +194,7 @@ class RunTables:
     )
     account = _Table(
         AccountRow,
-        lambda run, found: account_rows(found.purposes, found.path),
+        lambda run, found: account_rows(found.purposes, found.path, OwnLines(run.swept, found.loops)),
         per="cause, stage, category, whom or what was waited for, of the process that paces the run",
         values="seconds, as recorded, and their share; they sum to the wall time of the process",
     )
@@ -352,7 +353,7 @@ class RunTables:
         DurationRow,
         lambda run, found: duration_rows(run.swept),
         needs="durations",
-        per="process, stage, operation that ended eight times or more",
+        per="process, stage, operation that ended 16 times or more",
         values="count, mean duration; by the line through the durations in their order the first and the last one, "
         "and how much longer each takes, with an interval of 95 %; whether it grows",
         title="Durations",

@@ -22,8 +22,8 @@ from rlscope.analysis.ranks.swept import SweptCollectives
 from rlscope.analysis.swept_types import (
     ByteCount,
     CategoryLabel,
+    Column64,
     Count,
-    Estimate,
     Label,
     Nanoseconds,
     Number,
@@ -165,23 +165,21 @@ class SweptTask(NamedTuple):
 
 
 class SweptDuration(NamedTuple):
-    """This is how long an operation took each time, as sums from which a line through its durations follows.
+    """This is how long an operation took, in the order in which it ended.
 
     Attributes:
         stage: The stage of the operation.
         operation: Its name.
-        count: How often it ended; the first time has number 0.
-        ticks: The sum of its durations.
-        weighted_ticks: The sum of each duration times its number.
-        squared_ticks: The sum of their squares.
+        ends: How often it ended.
+        width: So many durations after each other are one sum; the last sum may be of fewer.
+        sums: At most 32 sums of durations, in ticks.
     """
 
     stage: Label
     operation: Label
-    count: Count
-    ticks: Ticks
-    weighted_ticks: Estimate
-    squared_ticks: Estimate
+    ends: Count
+    width: Count
+    sums: Column64
 
 
 class SweptCpuTime(NamedTuple):
@@ -404,7 +402,7 @@ class Swept:
         waits: What the process waited in.
         tasks: The operations of coroutines and generators, in alphabetical order.
         cpu_times: How long threads were in operations, and on a CPU meanwhile; empty for a window.
-        durations: How long operations took each time, of those that ended eight times or more; empty for a window.
+        durations: How long operations took each time, of those that ended 16 times or more; empty for a window.
         samples: The samples that were reported, in alphabetical order of their names.
         sample_tails: The tail of each iteration with samples.
         collectives: The calls of communicators.

@@ -13,6 +13,7 @@ from rlscope.analysis.advice.sentences import growth_sentences, straggler_senten
 from rlscope.analysis.analysis import Analysis
 from rlscope.model import CATEGORIES, Category
 from rlscope.report.screen import Screen, padded
+from rlscope.report.tables import line_text
 from rlscope.text.numbers import digits, duration, duration_ends, percent
 
 #: A screen has at most so many lines, of these so many for causes, for changes and for what is missing.
@@ -139,7 +140,9 @@ def _where(row: AccountRow, analysis: Analysis) -> str:
     if row.cause == AccountCause.NO_CORE and cores.ready_threads is not None and cores.usable is not None:
         of = "threads" if cores.is_own_doing else "threads of all programs"
         return f"{digits(cores.ready_threads)} {of} ready for {digits(cores.usable)} cores"
-    return ""
+    if not row.line:
+        return ""
+    return f"{row.called}, {line_text(row.file, row.line)}" if row.called else line_text(row.file, row.line)
 
 
 def _changes(analysis: Analysis, screen: Screen) -> Iterator[str]:

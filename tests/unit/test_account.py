@@ -10,7 +10,7 @@ from pieces import Piece, send, traced
 from random_scripts import scripts
 from trace_builder import ProcessScript, parse_script, write_scripts
 
-from rlscope.analysis.account.account import group_name
+from rlscope.analysis.account.account import _called, _public, group_name
 from rlscope.analysis.account.causes import AccountCause
 from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.model import STAGES, Category, Purpose
@@ -142,3 +142,22 @@ def test_each_stage_and_each_purpose_of_an_operation_is_a_cause() -> None:
     causes = {cause.value for cause in AccountCause}
     assert causes.issuperset(STAGES)
     assert causes.issuperset(each.value for each in Purpose if each not in (Purpose.TRAINING, Purpose.UNPLACED))
+
+
+@pytest.mark.parametrize(
+    ("functions", "name"),
+    [
+        ((), ""),
+        (("copy.py deepcopy", "copy.py _deepcopy_dict"), "_deepcopy_dict"),
+        (("torch/__init__.py <module>", "torch/nn/__init__.py <module>", "re.py compile"), "import torch"),
+        (("six.py <module>",), "import six"),
+    ],
+)
+def test_what_was_called(functions: tuple[str, ...], name: str) -> None:
+    assert _called(functions) == name
+
+
+def test_a_native_function_is_called_as_people_write_it() -> None:
+    assert [_public(name) for name in ("torch._C._nn.linear", "time.sleep", "_io.FileIO.write", "__call__")] == [
+        "torch.linear", "time.sleep", "FileIO.write", "__call__",
+    ]  # fmt: skip

@@ -25,22 +25,25 @@ def analyzed(lengths: Sequence[int], directory: Path, operation: str = "backprop
     return analyze(open_trace(directory))
 
 
-def test_a_line_through_lengths_that_grow_evenly(tmp_path: Path) -> None:
-    (row,) = analyzed([1000 + 100 * number for number in range(20)], tmp_path).durations
-    assert (row.stage, row.operation, row.count, row.grows) == ("backpropagation", "backpropagation", 20, True)
-    found = row.mean_s, row.first_s, row.last_s, row.slope_s, row.slope_low_s, row.slope_high_s
-    assert [1e9 * each for each in found] == pytest.approx([1950, 1000, 2900, 100, 100, 100])
+@pytest.mark.parametrize("count", [20, 64, 100, 1000])
+def test_a_line_through_lengths_that_grow_evenly(count: int, tmp_path: Path) -> None:
+    (row,) = analyzed([1000 + 100 * number for number in range(count)], tmp_path).durations
+    assert (row.stage, row.operation, row.count, row.grows) == ("backpropagation", "backpropagation", count, True)
+    assert [1e9 * each for each in (row.slope_s, row.slope_low_s, row.slope_high_s)] == pytest.approx([100] * 3)
+    assert 1e9 * row.mean_s == pytest.approx(1000 + 100 * (count - 1) / 2)
 
 
 def test_the_interval_is_that_of_a_regression(tmp_path: Path) -> None:
     draw = random.Random(1)
-    lengths = [draw.randrange(1000, 2000) + 10 * number for number in range(50)]
+    lengths = [draw.randrange(1000, 2000) + 10 * number for number in range(120)]
     (row,) = analyzed(lengths, tmp_path).durations
-    fit = stats.linregress(np.arange(50), lengths)
-    error = stats.t.ppf(0.975, 48) * fit.stderr
+    means = np.reshape(lengths, (30, 4)).mean(axis=1)
+    fit = stats.linregress(4 * np.arange(30), means)
+    error = stats.t.ppf(0.975, 28) * fit.stderr
     assert 1e9 * row.slope_s == pytest.approx(fit.slope)
     assert 1e9 * row.slope_low_s == pytest.approx(fit.slope - error, rel=1e-4)
     assert 1e9 * row.slope_high_s == pytest.approx(fit.slope + error, rel=1e-4)
+    assert [1e9 * row.first_s, 1e9 * row.last_s] == pytest.approx([fit.intercept, fit.intercept + fit.slope * 116])
 
 
 def test_what_grows_is_said_first_with_its_slope(tmp_path: Path) -> None:
@@ -56,7 +59,7 @@ def test_what_grows_is_said_first_with_its_slope(tmp_path: Path) -> None:
         pytest.param([1000 if number % 2 else 3000 for number in range(50)], id="up and down"),
         pytest.param([50_000] + [1000] * 49, id="the first one compiles"),
         pytest.param([1000 + number for number in range(50)], id="by a little"),
-        pytest.param([1000 * number for number in range(1, 19)], id="too few to be told"),
+        pytest.param([1000] * 40 + [5000] * 40, id="once"),
     ],
 )
 def test_nothing_else_grows(lengths: list[int], tmp_path: Path) -> None:
@@ -65,4 +68,4 @@ def test_nothing_else_grows(lengths: list[int], tmp_path: Path) -> None:
 
 
 def test_of_few_there_is_no_line(tmp_path: Path) -> None:
-    assert not analyzed([1000] * 7, tmp_path).durations
+    assert not analyzed([1000] * 15, tmp_path).durations

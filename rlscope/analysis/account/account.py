@@ -11,6 +11,7 @@ from rlscope.analysis.account.causes import AccountCause
 from rlscope.analysis.advice.causes import Cause as Bound
 from rlscope.analysis.advice.causes import Kind
 from rlscope.analysis.advice.owner_path import Followed, OwnerPath
+from rlscope.analysis.lines.own_lines import OwnLines
 from rlscope.analysis.rows import Row, Rows
 from rlscope.analysis.tables.purposes import PurposeRow
 from rlscope.model import NS_PER_S, STAGES, Category, LifePart, Purpose, Resource
@@ -31,6 +32,11 @@ class AccountRow(Row):
         share: Of the wall time, from 0 to 1.
         assumed: Whether the seconds are a share of a wait by what others did meanwhile: one wait of many may have been
             for something else.
+        function: The function of the program's own code that leads to most of it; empty if no stack shows one.
+        file: Its file.
+        line: The line of it with most of the time; 0 if it is not known.
+        line_share: Which part of the row's stacks passes that line, from 0 to 1.
+        called: What was called there and had most of it: a function of a library, or a native one; else empty.
         evidence: The rows of which table, and which of them, they are the sum of.
     """
 
@@ -42,6 +48,11 @@ class AccountRow(Row):
     seconds: float
     share: float
     assumed: bool
+    function: str
+    file: str
+    line: int
+    line_share: float
+    called: str
     evidence: str
 
 
@@ -54,6 +65,7 @@ class _Key(NamedTuple):
     on: str = ""
     assumed: bool = False
     evidence: str = ""
+    where: tuple[tuple[str, str], ...] = ()  # columns of the stacks that show it
 
 
 #: The name of waits in no call that is known.
@@ -84,12 +96,13 @@ _OF_BOUND = {
 }
 
 
-def account_rows(purposes: Iterable[PurposeRow], path: OwnerPath | None) -> Rows[AccountRow]:
+def account_rows(purposes: Iterable[PurposeRow], path: OwnerPath | None, lines: OwnLines) -> Rows[AccountRow]:
     """Make the rows of `Analysis.account`, the longest first; none if no process took time.
 
     Args:
         purposes: What the time of processes was for.
         path: What paces the run.
+        lines: Of the program's own code.
     """
     if path is None:
         return Rows(AccountRow)
@@ -111,15 +124,35 @@ def account_rows(purposes: Iterable[PurposeRow], path: OwnerPath | None) -> Rows
     ordered = sorted(lengths.items(), key=lambda each: (-each[1], each[0]))
     return Rows(
         AccountRow,
-        (
-            AccountRow(
-                path.process, key.cause.value, key.stage, key.category, key.on, ns / NS_PER_S, ns / wall_ns,
-                key.assumed, key.evidence,
-            )
-            for key, ns in ordered
-            if ns
-        ),
+        (_row(path.process, key, ns, ns / wall_ns, lines) for key, ns in ordered if ns),
+    )
+
+
+def _row(process: str, key: _Key, ns: int, share: float, lines: OwnLines) -> AccountRow:
+    found = lines.of(**({"process": process} | dict(key.where))) if key.where else None
+    function, file, line, line_share, called = "", "", 0, 0.0, ""
+    if found is not None:
+        function, file, line, line_share = found.function, found.path, found.line, found.line_share
+        called = _public(found.native) if found.native else _called(found.called)
+    return AccountRow(
+        process, key.cause.value, key.stage, key.category, key.on, ns / NS_PER_S, share, key.assumed,
+        function, file, line, line_share, called, key.evidence,
     )  # fmt: skip
+
+
+def _called(functions: Sequence[str]) -> str:
+    """Return the innermost of functions, each a file and a name; of code that an import runs the import."""
+    if not functions:
+        return ""
+    file, _, name = functions[-1].rpartition(" ")
+    imported = next((each for each in functions if each.endswith(" <module>")), "")
+    return f"import {imported.partition('/')[0].partition(' ')[0].removesuffix('.py')}" if imported else name or file
+
+
+def _public(function: str) -> str:
+    """Return a native function as people write it: `torch.linear` for `torch._C._nn.linear`."""
+    *around, name = function.split(".")
+    return ".".join([*(part for part in around if not part.startswith("_")), name])
 
 
 def _cause_of(row: PurposeRow) -> AccountCause:
@@ -149,10 +182,14 @@ def _key_of(row: PurposeRow, cause: AccountCause) -> _Key:
         tells |= {"stage": row.stage, "category": row.category}
     elif cause in _OF_RESOURCE.values():
         tells |= {"stage": row.stage, "resource": row.resource}
+    stacks = {name: value for name, value in tells.items() if name != "resource"}
     return _Key(
-        cause, tells.get("stage", "") if row.stage in STAGES else "", tells.get("category", ""),
+        cause,
+        tells.get("stage", "") if row.stage in STAGES else "",
+        tells.get("category", ""),
         evidence=_query("purposes", {"process": row.process} | tells),
-    )  # fmt: skip
+        where=() if cause is AccountCause.NO_CORE else tuple(stacks.items()),
+    )
 
 
 def _waits_of(path: OwnerPath) -> Mapping[_Key, float]:
@@ -171,7 +208,8 @@ def _waits_of(path: OwnerPath) -> Mapping[_Key, float]:
         cause = AccountCause.DISK if wait.kind == DISK else AccountCause.WAITING
         if not wait.kind and wait.function == BLOCKED:
             cause = AccountCause.BLOCKED
-        add(_Key(cause, on=wait.function, evidence=evidence), wait.seconds)
+        where = (("category", Category.WAIT.label), ("function", wait.function))
+        add(_Key(cause, on=wait.function, evidence=evidence, where=where), wait.seconds)
     return found
 
 
@@ -183,20 +221,24 @@ def _work_of(process: str, group: Followed) -> Iterator[tuple[_Key, float]]:
     # What has no name in processes that live for a moment is what starting and ending them takes.
     unnamed = AccountCause.PROCESSES if group.rounds > 1 else AccountCause.NO_STAGE
     for kind, seconds in group.mix.items():
-        yield _key_of_work(kind, on, evidence, unnamed), seconds * scale
+        yield _key_of_work(kind, on, evidence, unnamed, group.names[0]), seconds * scale
     rest = AccountCause.PROCESSES if group.rounds > 1 else AccountCause.MESSAGES
     yield _Key(rest, on=on, assumed=True, evidence=evidence), group.spread_s
 
 
-def _key_of_work(kind: Kind, on: str, evidence: str, unnamed: AccountCause) -> _Key:
+def _key_of_work(kind: Kind, on: str, evidence: str, unnamed: AccountCause, process: str) -> _Key:
+    """Return the row in which work counts that others did; `process` is one of them, whose stacks show where."""
     if kind.cause is Bound.WAITING:
         return _Key(AccountCause.WAITING, on=on, assumed=True, evidence=evidence)
     cause = _OF_BOUND.get(kind.cause)
     if cause is not None:
         return _Key(cause, on=on, assumed=True, evidence=evidence)
+    where = {"process": process, "category": kind.category}
     if kind.stage in STAGES:
-        return _Key(AccountCause(kind.stage), kind.stage, kind.category, on, True, evidence)
-    return _Key(unnamed, "", kind.category if unnamed.has_layers else "", on, True, evidence)
+        where["stage"] = kind.stage
+        return _Key(AccountCause(kind.stage), kind.stage, kind.category, on, True, evidence, tuple(where.items()))
+    layer = kind.category if unnamed.has_layers else ""
+    return _Key(unnamed, "", layer, on, True, evidence, tuple(where.items()))
 
 
 def group_name(names: Sequence[str]) -> str:

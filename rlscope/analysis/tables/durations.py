@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from array import array
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rlscope.analysis.rows import Row, Rows
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
 from rlscope.analysis.swept import SweptDuration
 
-#: Of fewer no growth is told.
-LEAST_COUNT = 20
 #: An operation grows where its last time is longer than its first by more than so much of its mean.
 LEAST_GROWTH = 0.5
+#: In so many parts of equal numbers, of which all but one are longer than the one before.
+PARTS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DurationRow(Row):
-    """How long an operation took, each time that it ended, by the line through its durations in their order.
+    """How long an operation took each time that it ended, by the line through its durations in their order.
 
     Attributes:
         process: The process.
@@ -30,7 +32,8 @@ class DurationRow(Row):
         slope_s: How much longer each time takes than the one before it.
         slope_low_s: The lower end of its interval, of 95 %.
         slope_high_s: The upper end.
-        grows: Whether that excludes zero, and the last time is longer than the first by more than half of the mean.
+        grows: Whether that excludes zero, the last time is longer than the first by more than half of the mean, and of
+            eighths of the durations all but one are longer than the one before.
     """
 
     process: str
@@ -52,27 +55,35 @@ def duration_rows(swept: TraceSweep) -> Rows[DurationRow]:
 
 
 def _of_process(process: ProcessSweep) -> Iterable[DurationRow]:
-    longest: dict[tuple[str, str], SweptDuration] = {}
-    for row in sorted(process.found.durations, key=lambda row: -row.ticks):
+    longest: dict[tuple[str, str], tuple[SweptDuration, array[int]]] = {}
+    sums = [(row, array("Q", row.sums)) for row in process.found.durations]
+    for row, ticks in sorted(sums, key=lambda each: -sum(each[1])):
         # Of an operation that was in other ones for different purposes, the one with most time.
-        longest.setdefault((row.stage, row.operation), row)
-    return [_row(process, row) for row in longest.values()]
+        longest.setdefault((row.stage, row.operation), (row, ticks))
+    return [_row(process, row, ticks) for row, ticks in longest.values()]
 
 
-def _row(process: ProcessSweep, row: SweptDuration) -> DurationRow:
-    """Fit a line by least squares: y = a + b x, where x is the number of the time, from 0."""
-    n, scale = row.count, process.seconds_per_tick
-    mean, middle = row.ticks / n, (n - 1) / 2
-    spread = n * (n * n - 1) / 12  # the sum of squares of x around its mean
-    slope = (row.weighted_ticks - middle * row.ticks) / spread
-    left = max(row.squared_ticks - n * mean * mean - slope * slope * spread, 0.0)
-    error = _t95(n - 2) * (left / (n - 2) / spread) ** 0.5
-    first, last = mean - slope * middle, mean + slope * middle
+def _row(process: ProcessSweep, row: SweptDuration, sums: Sequence[int]) -> DurationRow:
+    """Fit a line by least squares through the mean durations of bins: y = a + b x, where x is the number of the bin."""
+    whole = row.ends // row.width
+    means = [ticks / row.width * process.seconds_per_tick for ticks in sums[:whole]]
+    mean, middle = sum(means) / whole, (whole - 1) / 2
+    spread = whole * (whole * whole - 1) / 12  # the sum of squares of x around its mean
+    slope = sum((number - middle) * each for number, each in enumerate(means)) / spread
+    left = sum((each - mean - slope * (number - middle)) ** 2 for number, each in enumerate(means))
+    error = _t95(whole - 2) * (left / (whole - 2) / spread) ** 0.5
+    first, last = max(mean - slope * middle, 0.0), mean + slope * middle
     return DurationRow(
-        process.name, row.stage, row.operation, n, mean * scale, max(first, 0.0) * scale, max(last, 0.0) * scale,
-        slope * scale, (slope - error) * scale, (slope + error) * scale,
-        n >= LEAST_COUNT and slope > error and last - first > LEAST_GROWTH * mean,
+        process.name, row.stage, row.operation, row.ends, sum(sums) / row.ends * process.seconds_per_tick, first,
+        max(last, 0.0), slope / row.width, (slope - error) / row.width, (slope + error) / row.width,
+        slope > error and last - first > LEAST_GROWTH * mean and _goes_up(means),
     )  # fmt: skip
+
+
+def _goes_up(means: Sequence[float]) -> bool:
+    borders = [len(means) * part // PARTS for part in range(PARTS + 1)]
+    parts = [sum(means[start:end]) / (end - start) for start, end in pairwise(borders)]
+    return sum(after > before for before, after in pairwise(parts)) >= PARTS - 2
 
 
 def _t95(freedom: int) -> float:
@@ -83,4 +94,5 @@ def _t95(freedom: int) -> float:
         (5 * x**5 + 16 * x**3 + 3 * x) / 96,
         (3 * x**7 + 19 * x**5 + 17 * x**3 - 15 * x) / 384,
     )
-    return x + sum(term / freedom ** (place + 1) for place, term in enumerate(terms))
+    found: float = x + sum(term / freedom ** (place + 1) for place, term in enumerate(terms))
+    return found
