@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rich.cells import cell_len
 
 from rlscope.analysis.account.account import AccountRow
-from rlscope.analysis.account.causes import AccountCause
+from rlscope.analysis.account.causes import Cause
 from rlscope.analysis.advice.sentences import growth_sentences, straggler_sentences
 from rlscope.analysis.analysis import Analysis
 from rlscope.model import CATEGORIES, Category
@@ -74,14 +74,14 @@ def row_words(row: AccountRow, layers: Mapping[str, str]) -> str:
         row: Of the account.
         layers: What layers are called.
     """
-    cause = AccountCause(row.cause)
+    cause = Cause(row.cause)
     layer = f", {layers.get(row.category, row.category)}" if cause.has_layers else ""
-    if cause in (AccountCause.WAITING, AccountCause.DISK):
+    if cause in (Cause.WAITING, Cause.DISK):
         return f"{cause.words}{' for' if row.assumed else ' in'} {row.on}" if row.on else cause.words
-    if cause in (AccountCause.MESSAGES, AccountCause.PROCESSES):
+    if cause in (Cause.MESSAGES, Cause.PROCESSES):
         return f"{cause.words}, {row.on}"
-    if cause is AccountCause.GPU:
-        return f"{cause.words}, {AccountCause(row.stage).words}" if row.stage else cause.words
+    if cause is Cause.GPU:
+        return f"{cause.words}, {Cause(row.stage).words}" if row.stage else cause.words
     return f"{cause.words}{layer}{f' in {row.on}' if row.on and cause.has_layers else ''}"
 
 
@@ -136,7 +136,7 @@ def _account(analysis: Analysis, lines: Sequence[Line], screen: Screen) -> Itera
 def _where(row: AccountRow, analysis: Analysis) -> str:
     """Say where most of a row is, or who wanted the cores."""
     cores = analysis.cores
-    if row.cause == AccountCause.NO_CORE and cores.ready_threads is not None and cores.usable is not None:
+    if row.cause == Cause.NO_CORE and cores.ready_threads is not None and cores.usable is not None:
         of = "threads" if cores.is_own_doing else "threads of all programs"
         return f"{digits(cores.ready_threads)} {of} ready for {digits(cores.usable)} cores"
     return ""
@@ -176,7 +176,7 @@ def _longer(analysis: Analysis) -> Iterator[str]:
 
 def _more(analysis: Analysis, screen: Screen) -> Iterator[str]:
     yield ""
-    unknown_s = sum(row.seconds for row in analysis.account if not AccountCause(row.cause).is_known)
+    unknown_s = sum(row.seconds for row in analysis.account if not Cause(row.cause).is_known)
     wall_s = sum(row.seconds for row in analysis.account)
     if wall_s > 0:
         share = percent(unknown_s / wall_s)
