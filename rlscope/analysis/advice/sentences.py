@@ -5,18 +5,17 @@ from dataclasses import dataclass
 from itertools import chain, groupby
 
 from rlscope.analysis.account.counted_waits import Wait
+from rlscope.analysis.account.findings import growth_sentences, straggler_sentences
 from rlscope.analysis.account.kinds import NOTHING, OF_CATEGORY, STANDS_OUT, Bound, CauseTime, cause_times
 from rlscope.analysis.account.owner_path import SAID, Followed, OwnerPath
 from rlscope.analysis.advice.changes import ELSEWHERE, Change
 from rlscope.analysis.machines import CoreUse
-from rlscope.analysis.memory.rows import MemoryGrowthRow
-from rlscope.analysis.ranks.rows import StragglerRow
 from rlscope.analysis.rows import sums
 from rlscope.analysis.run_tables import RunTables
 from rlscope.analysis.tables.purposes import OF_PART, seconds_beside_training
 from rlscope.model import COMPILE, IMPORT, NO_OPERATION, PUBLISHED_STAGES, STAGES, Category, LifePart, Purpose
 from rlscope.text import printable
-from rlscope.text.numbers import digits, duration, percent, size
+from rlscope.text.numbers import digits, duration, percent
 
 _S_PER_HOUR = 3600
 #: A line with a smaller share is not worth naming.
@@ -337,49 +336,6 @@ def _core_sentences(cores: CoreUse, processes: int, path: OwnerPath, causes: Ite
     for seconds, who in ((cores.throttled_s, "A quota"), (cores.stolen_s, "The host")):
         if seconds is not None and seconds >= SAID * path.total_s * cores.usable:
             yield f"{who} kept cores busy elsewhere or idle for {duration(seconds)} of their time, all cores together."
-
-
-def growth_sentences(rows: Iterable[MemoryGrowthRow]) -> Iterator[str]:
-    """Say of each memory that grew by how much, and what that may be."""
-    for row in rows:
-        if row.grows:
-            yield f"{_grown_memory(row)} grew to the end, by {_growth_rate(row)}: a buffer that fills, or a leak."
-
-
-def _grown_memory(row: MemoryGrowthRow) -> str:
-    if row.device is None:
-        return f"The memory of {row.process}"
-    return f"The memory that {row.owner} has given out of GPU {row.device} in {row.process}"
-
-
-def _growth_rate(row: MemoryGrowthRow) -> str:
-    """Return the growth with its interval: `1.2 MiB an iteration, 4.1 GiB an hour (3.9 GiB to 4.3 GiB)`."""
-    rates = (row.bytes_per_s, row.low_bytes_per_s, row.high_bytes_per_s)
-    hour, low, high = (size(_S_PER_HOUR * (rate or 0.0)) for rate in rates)
-    per_hour = f"{hour} an hour ({low} to {high})"
-    return per_hour if row.bytes_per_iteration is None else f"{size(row.bytes_per_iteration)} an iteration, {per_hour}"
-
-
-def straggler_sentences(stragglers: Iterable[StragglerRow]) -> Iterator[str]:
-    """Say of each rank that keeps the others how late it is, why, and what that costs at most."""
-    for row in stragglers:
-        if not row.stands_out:
-            continue
-        late = f"by {duration(row.late_s)} in {row.calls:,} calls"
-        if row.per_iteration_s is not None:
-            late = f"by {duration(row.per_iteration_s)} in each iteration"
-        gain = "" if row.speedup is None else f"; without that at most {digits(row.speedup)} times as fast"
-        share = percent(row.others_wait_s / row.span_s)
-        yield f"{row.process} is late {late}{_what_makes_late(row)}: the others wait {share} of the time for it{gain}."
-
-
-def _what_makes_late(row: StragglerRow) -> str:
-    """Say what it does for longer than the others, if that is as long as a half of what it is late."""
-    if row.cause_s < row.late_s / 2:
-        return ""
-    cause = OF_CATEGORY[row.cause].words if row.cause in OF_CATEGORY else row.cause
-    where = f"{cause}{f' in {row.stage}' if row.stage else ''}"
-    return f" ({where}, {duration(row.cause_s)} more than the others)"
 
 
 def line_sentences(tables: RunTables, process: str, cause: CauseTime) -> Iterator[str]:
