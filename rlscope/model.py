@@ -50,7 +50,7 @@ class Category(IntEnum):
         dark: the same on a dark page.
         letter: what fills a bar of `rlscope top` with it.
         published: the label that the published figures count it as; its own if they have it.
-        cause: the `Cause` that bounds time in it during which no device computes.
+        bound: the `Bound` of time in it during which no device computes.
         idle_cause: the `IdleCause` of a device meanwhile, where operation, stage and samples do not say it.
     """
 
@@ -61,7 +61,7 @@ class Category(IntEnum):
     dark: str
     letter: str
     published: str
-    cause: str
+    bound: str
     idle_cause: str
 
     PYTHON = 0, "python", "Python", "\\\\\\\\\\\\", "#142858", "#bfcfef", "p", "python", "python", "Python"

@@ -5,7 +5,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from rlscope.analysis.advice.owner_path import owner_path
+from rlscope.analysis.account.owner_path import owner_path
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from rlscope.analysis.advice.owner_path import OwnerPath
+from rlscope.analysis.account.owner_path import OwnerPath
 from rlscope.analysis.correction.corrected import AppliedCorrection, CorrectedProcess, removed_s
 from rlscope.analysis.counters.runs import Counters, is_sampled
 from rlscope.analysis.devices.clock import SharedClock, shared_clocks

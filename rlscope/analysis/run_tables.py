@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from rlscope.analysis.account.account import AccountRow, account_rows
 from rlscope.analysis.account.changes import changes_of
-from rlscope.analysis.advice.owner_path import OwnerPath, owner_path
+from rlscope.analysis.account.owner_path import OwnerPath, owner_path
 from rlscope.analysis.correction.corrected import AppliedCorrection
 from rlscope.analysis.counters.runs import CounterRuns, Counters
 from rlscope.analysis.devices.idle import device_idle_rows

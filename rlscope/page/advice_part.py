@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlscope.analysis.advice.causes import Cause
-from rlscope.analysis.advice.owner_path import SAID
+from rlscope.analysis.account.kinds import Bound
+from rlscope.analysis.account.owner_path import SAID
 from rlscope.page.bars import bar
 from rlscope.text import as_html
 from rlscope.text.numbers import digits, duration, percent
@@ -28,9 +28,9 @@ def advice_part(advice: Mapping[str, Any]) -> str:
 def causes(advice: Mapping[str, Any]) -> str:
     """Show how long each cause bound the run."""
     rows = "".join(
-        f"<tr><td>{as_html(Cause(each['cause']).words)}</td><td class='number'>{duration(each['seconds'])}</td>"
+        f"<tr><td>{as_html(Bound(each['cause']).words)}</td><td class='number'>{duration(each['seconds'])}</td>"
         f"<td class='number'>{percent(each['share'])}</td>"
-        f"<td>{bar(each['share'], Cause(each['cause']).colour)}</td></tr>"
+        f"<td>{bar(each['share'], Bound(each['cause']).colour)}</td></tr>"
         for each in advice["causes"]
         if each["share"] >= LEAST_SHARE
     )

@@ -54,7 +54,8 @@ from rlscope.report.sentences import (
     machine_lines,
     misnested_lines,
 )
-from rlscope.report.tables import line_text, most, number, table_lines, where_text
+from rlscope.report.tables import most, number, table_lines, where_text
+from rlscope.text import line_text
 from rlscope.text.numbers import digits, digits_ends
 
 #: As many changes are worth trying at once.

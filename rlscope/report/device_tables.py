@@ -3,7 +3,8 @@
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.lines.rows import SyncPointRow
 from rlscope.analysis.rows import Record, sums
-from rlscope.report.tables import line_text, where_text
+from rlscope.report.tables import where_text
+from rlscope.text import line_text
 
 ALL_PROCESSES = "(all)"
 

@@ -7,7 +7,8 @@ from rlscope.analysis.ranks.rows import CollectiveRow
 from rlscope.analysis.rows import Record, sums
 from rlscope.analysis.tables.processes import as_tree, phase_groups
 from rlscope.model import NO_OPERATION, NO_PHASE, STAGES, TRAINING_LOOP
-from rlscope.report.tables import line_text, where_text
+from rlscope.report.tables import where_text
+from rlscope.text import line_text
 from rlscope.text.numbers import duration, size
 
 #: Smaller shares of a process's life are only in the JSON document and the CSV files.

@@ -14,8 +14,6 @@ from rlscope.text.numbers import count, digits, in_percent
 
 #: A table of more is not read; a name such as `step 17` makes millions.
 ROWS_SHOWN = 100
-#: So much of a file's path tells it from others.
-LINE_PARTS = 2
 #: A name is cut to no less.
 LEAST_CELLS = 6
 
@@ -23,11 +21,6 @@ LEAST_CELLS = 6
 def where_text(stage: Value, operation: Value) -> str:
     """Return a stage and an operation in it as one name, which is short where they are the same."""
     return " / ".join(str(name) for name in dict.fromkeys((stage, operation)) if name != NO_OPERATION) or NO_OPERATION
-
-
-def line_text(file: str, line: int) -> str:
-    """Return a line as people write it, with the end of a file's path: `optim/adam.py:412`."""
-    return f"{'/'.join(file.split('/')[-LINE_PARTS:])}:{line}"
 
 
 @dataclass

@@ -2,6 +2,8 @@
 
 # Joins emoji into one; the other invisible characters reorder or hide what stands around them.
 ZERO_WIDTH_JOINER = "\u200d"
+#: So much of a file's path tells it from others.
+_LINE_PARTS = 2
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -37,3 +39,8 @@ def cuda_version(number: int) -> str:
 
 def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
+
+
+def line_text(file: str, line: int) -> str:
+    """Return a line as people write it, with the end of a file's path: `optim/adam.py:412`."""
+    return f"{'/'.join(file.split('/')[-_LINE_PARTS:])}:{line}"

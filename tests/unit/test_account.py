@@ -11,7 +11,7 @@ from random_scripts import scripts
 from trace_builder import ProcessScript, parse_script, write_scripts
 
 from rlscope.analysis.account.account import _called, _public, group_name
-from rlscope.analysis.account.causes import AccountCause
+from rlscope.analysis.account.causes import Cause
 from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.model import STAGES, Category, Purpose
 from rlscope.report.first_screen import MOST_LINES, screen_lines
@@ -40,7 +40,7 @@ def test_what_is_not_for_training_is_a_cause_whatever_runs_in_it(tmp_path: Path)
     found = {row.cause: 0.0 for row in analysis.account}
     for row in analysis.account:
         found[row.cause] = round(found[row.cause] + row.seconds * 1e9)
-    of_training = {*STAGES, AccountCause.NO_STAGE.value}
+    of_training = {*STAGES, Cause.NO_STAGE.value}
     assert {cause: ns for cause, ns in found.items() if cause not in of_training} == {
         "starting_up": 70 + 20, "afterwards": 140 + 10, "render": 15, "callback": 60, "compile": 10, "evaluation": 90,
         "garbage_collection": 25, "checkpoint": 50, "log": 10,
@@ -110,7 +110,7 @@ def test_a_change_is_of_what_has_a_tenth_of_the_loop(tmp_path: Path) -> None:
     script = "process stop=1000\nthread 0\n500 + inference\n900 -\n900 + log\n980 -\n980 + checkpoint\n1000 -\n"
     analysis = analyzed(tmp_path, script)
     # Of 500 ns in the loop 80 are logging and 20 checkpoints.
-    assert analysis.changes == (AccountCause.LOG.change,)
+    assert analysis.changes == (Cause.LOG.change,)
 
 
 @pytest.mark.parametrize("usable", [1, 4])
@@ -139,7 +139,7 @@ def test_processes_that_do_the_same_have_one_name(names: tuple[str, ...], name: 
 
 
 def test_each_stage_and_each_purpose_of_an_operation_is_a_cause() -> None:
-    causes = {cause.value for cause in AccountCause}
+    causes = {cause.value for cause in Cause}
     assert causes.issuperset(STAGES)
     assert causes.issuperset(each.value for each in Purpose if each not in (Purpose.TRAINING, Purpose.UNPLACED))
 

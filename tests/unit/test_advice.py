@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from pieces import Piece, advice_of, send, traced
 from rows_of import rows_of
 
+from rlscope.analysis.account.kinds import Bound
+from rlscope.analysis.account.owner_path import owner_path
 from rlscope.analysis.advice.advice import Advice, advise
-from rlscope.analysis.advice.causes import Cause
 from rlscope.analysis.advice.changes import CORES
-from rlscope.analysis.advice.owner_path import owner_path
 from rlscope.analysis.analysis import analyze
 from rlscope.analysis.devices.rows import DeviceIdleRow, GpuOperationRow
 from rlscope.analysis.document import document_of
@@ -76,14 +76,14 @@ SLEEP = Piece(1, "simulation", Category.WAIT, "time.sleep")
 COMPILE = Piece(1, "compile", Category.BACKEND)
 NO_CORE = Piece(1, "simulation", Category.NO_CORE)
 EACH = {
-    Cause.SIMULATOR: SIMULATOR, Cause.PYTHON: PYTHON, Cause.BACKEND: BACKEND, Cause.LAUNCHES: LAUNCH,
-    Cause.OVERLAP: OVERLAP, Cause.GPU: GPU, Cause.WAITING: SLEEP, Cause.COMPILATION: COMPILE,
-    Cause.NO_CORE: NO_CORE,
+    Bound.SIMULATOR: SIMULATOR, Bound.PYTHON: PYTHON, Bound.BACKEND: BACKEND, Bound.LAUNCHES: LAUNCH,
+    Bound.OVERLAP: OVERLAP, Bound.GPU: GPU, Bound.WAITING: SLEEP, Bound.COMPILATION: COMPILE,
+    Bound.NO_CORE: NO_CORE,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("cause", EACH)
-def test_each_cause(advice_on: Callable[..., Advice], cause: Cause) -> None:
+def test_each_cause(advice_on: Callable[..., Advice], cause: Bound) -> None:
     """Eight seconds of the cause beside one of every other."""
     piece = EACH[cause]
     advice = advice_on(*(other for other in EACH.values() if other is not piece), piece._replace(seconds=8))
@@ -96,16 +96,16 @@ def test_each_cause(advice_on: Callable[..., Advice], cause: Cause) -> None:
 
 def test_waiting_for_a_device_that_is_idle_is_a_cuda_call(advice_on: Callable[..., Advice]) -> None:
     advice = advice_on(Piece(2, "backpropagation", Category.CUDA_WAIT), PYTHON)
-    assert advice.cause is Cause.LAUNCHES
+    assert advice.cause is Bound.LAUNCHES
 
 
 def test_a_device_at_work_in_a_wait_bounds_it(advice_on: Callable[..., Advice]) -> None:
     advice = advice_on(SLEEP._replace(seconds=2, on_device=True), PYTHON)
-    assert advice.cause is Cause.GPU
+    assert advice.cause is Bound.GPU
 
 
 def test_nothing_stands_out(advice_on: Callable[..., Advice]) -> None:
-    advice = advice_on(*(piece._replace(seconds=1 + (cause is Cause.PYTHON)) for cause, piece in EACH.items()))
+    advice = advice_on(*(piece._replace(seconds=1 + (cause is Bound.PYTHON)) for cause, piece in EACH.items()))
     assert not advice.stands_out
     assert (
         "Nothing stands out; the largest part is Python: 2 s of 10 s (20 % of the loop), in inference." in advice.text
@@ -182,9 +182,9 @@ def test_a_lock_step(advice_on: Callable[..., Advice]) -> None:
         worker_0=(Piece(3), Piece(4, "simulation", Category.SIMULATOR), receive(3, "", "pipe:[9]"), send("pipe:[0]")),
         worker_1=(Piece(2), Piece(6, "simulation", Category.SIMULATOR), receive(2, "", "pipe:[9]"), send("pipe:[1]")),
     )  # fmt: skip
-    assert (advice.process, advice.cause) == ("main", Cause.SIMULATOR)
+    assert (advice.process, advice.cause) == ("main", Bound.SIMULATOR)
     assert {each.cause: each.seconds for each in advice.causes} == {
-        Cause.SIMULATOR: pytest.approx(5), Cause.WAITING: pytest.approx(3), Cause.PYTHON: pytest.approx(2),
+        Bound.SIMULATOR: pytest.approx(5), Bound.WAITING: pytest.approx(3), Bound.PYTHON: pytest.approx(2),
     }  # fmt: skip
     assert (
         "main waited 8 s for worker_0 and 1 more, which needed 5 s on average (4 s to 6 s), 100 % of it the "
@@ -205,7 +205,7 @@ def test_waiting_outside_operations_does_not_count(advice_on: Callable[..., Advi
         worker=(Piece(4), SIMULATOR._replace(seconds=4), send("pipe:[0]")),
     )  # fmt: skip
     assert {each.cause: each.seconds for each in advice.causes} == {
-        Cause.SIMULATOR: pytest.approx(4), Cause.PYTHON: pytest.approx(2),
+        Bound.SIMULATOR: pytest.approx(4), Bound.PYTHON: pytest.approx(2),
     }  # fmt: skip
     assert "Left out of main: 4 s before the training loop, as starting up." in advice.text
 
@@ -219,7 +219,7 @@ def test_all_waiting_in_a_phase_counts(tmp_path: Path) -> None:
     advice = advice_of(traced(tmp_path, processes, phase="generation"))
     assert (advice.process, advice.total_s) == ("training", pytest.approx(10))
     assert {each.cause: each.seconds for each in advice.causes} == {
-        Cause.BACKEND: pytest.approx(5), Cause.PYTHON: pytest.approx(5),
+        Bound.BACKEND: pytest.approx(5), Bound.PYTHON: pytest.approx(5),
     }  # fmt: skip
     assert savings(advice)["batch inference"] == pytest.approx(5)
 
@@ -243,9 +243,9 @@ def test_waits_are_followed_to_the_end(advice_on: Callable[..., Advice]) -> None
             send("pipe:[1]"),
         ),
     )  # fmt: skip
-    assert (advice.process, advice.cause) == ("main", Cause.BACKEND)
+    assert (advice.process, advice.cause) == ("main", Bound.BACKEND)
     assert {each.cause: each.seconds for each in advice.causes} == {
-        Cause.BACKEND: pytest.approx(5.5), Cause.PYTHON: pytest.approx(4.5),
+        Bound.BACKEND: pytest.approx(5.5), Bound.PYTHON: pytest.approx(4.5),
     }  # fmt: skip
     assert savings(advice)["batch inference"] == pytest.approx(6)
 
@@ -272,7 +272,7 @@ def test_waits_without_another_end_are_assumed_to_be_for_those_that_worked(advic
         runner_2=(SIMULATOR._replace(seconds=7),),
         bystander=(Piece(50),),
     )  # fmt: skip
-    assert (advice.cause, advice.seconds) == (Cause.SIMULATOR, pytest.approx(7))
+    assert (advice.cause, advice.seconds) == (Bound.SIMULATOR, pytest.approx(7))
     assert "8 s of it were for them is assumed: the other end was not recorded" in advice.text
     assert savings(advice)["move the simulation to the device"] == pytest.approx(8)
 
@@ -284,7 +284,7 @@ def test_a_handshake_before_the_training_says_nothing_of_other_waits(advice_on: 
         runner=(SIMULATOR._replace(seconds=7.5),),
     )  # fmt: skip
     # Shared by how much work each had.
-    assert (advice.cause, advice.seconds) == (Cause.SIMULATOR, pytest.approx(7.5))
+    assert (advice.cause, advice.seconds) == (Bound.SIMULATOR, pytest.approx(7.5))
     assert "main waited 7.5 s for runner" in advice.text
 
 
@@ -293,7 +293,7 @@ def test_a_worker_without_operations_is_followed(advice_on: Callable[..., Advice
         receive(8, "simulation", "pipe:[0]"), Piece(2, "backpropagation"),
         worker_0=(Piece(8, "", Category.SIMULATOR, "step"), send("pipe:[0]")),
     )  # fmt: skip
-    assert (advice.process, advice.cause, advice.seconds) == ("main", Cause.SIMULATOR, pytest.approx(8))
+    assert (advice.process, advice.cause, advice.seconds) == ("main", Bound.SIMULATOR, pytest.approx(8))
     assert "main waited 8 s for worker_0, which needed 8 s, 100 % of it the simulator." in advice.text
     assert savings(advice)["move the simulation to the device"] == pytest.approx(8)
     assert "in no stage" not in advice.text
@@ -306,7 +306,7 @@ def test_waits_without_another_end_are_for_processes_with_operations(advice_on: 
         helper=(Piece(2), send("pipe:[0]")),
         runner=(SIMULATOR._replace(seconds=8),),
     )  # fmt: skip
-    assert (advice.cause, advice.seconds) == (Cause.SIMULATOR, pytest.approx(8))
+    assert (advice.cause, advice.seconds) == (Bound.SIMULATOR, pytest.approx(8))
     assert "main waited 8 s for runner" in advice.text and "main waited 2 s for helper" in advice.text
 
 
@@ -317,7 +317,7 @@ def test_waits_without_another_end_are_for_who_else_was_waited_for_if_no_other_h
         wait(6, "simulation", "select.poll.poll"), receive(2, "simulation", "pipe:[0]"),
         worker=(Piece(8, "", Category.SIMULATOR, "step"), send("pipe:[0]")),
     )  # fmt: skip
-    assert (advice.process, advice.cause, advice.seconds) == ("main", Cause.SIMULATOR, pytest.approx(8))
+    assert (advice.process, advice.cause, advice.seconds) == ("main", Bound.SIMULATOR, pytest.approx(8))
     assert "main waited 8 s for worker" in advice.text
 
 
@@ -376,7 +376,7 @@ def test_a_chain_of_processes_may_be_longer_than_calls_can_be_nested(advice_on: 
     }
     last = {"simulator": (SIMULATOR._replace(seconds=3), send(f"pipe:[{len(names)}]"))}
     advice = advice_on(receive(4, "inference", "pipe:[0]"), **chain, **last)
-    assert (advice.cause, advice.seconds) == (Cause.SIMULATOR, pytest.approx(3))
+    assert (advice.cause, advice.seconds) == (Bound.SIMULATOR, pytest.approx(3))
     assert savings(advice)["move the simulation to the device"] == pytest.approx(4)
 
 
@@ -416,7 +416,7 @@ def test_only_numbers_at_the_end_of_a_name_are_left_out(
 )
 def test_waits_in_which_no_process_has_a_part_stay(advice_on: Callable[..., Advice], function: str, kind: str) -> None:
     advice = advice_on(wait(8, "training_loop", function), Piece(2, "backpropagation"), runner=(SIMULATOR,))
-    assert (advice.cause, advice.seconds) == (Cause.WAITING, pytest.approx(8))
+    assert (advice.cause, advice.seconds) == (Bound.WAITING, pytest.approx(8))
     assert savings(advice) == {"compile the update": pytest.approx(2)}
     assert advice.text.startswith(
         f"{function} ({kind}), 1 call, 8 s of main (80 % of the loop) in training_loop: without it at most 5 times as "
@@ -434,7 +434,7 @@ def test_many_calls_are_told_from_long_ones(advice_on: Callable[..., Advice]) ->
 
 def test_without_operations_all_time_counts(advice_on: Callable[..., Advice]) -> None:
     advice = advice_on(Piece(3), Piece(2, "", Category.BACKEND))
-    assert (advice.cause, advice.total_s) == (Cause.PYTHON, pytest.approx(5))
+    assert (advice.cause, advice.total_s) == (Bound.PYTHON, pytest.approx(5))
     assert "No operation or phase was recorded, so all seconds of main count, starting up too." in advice.text
     assert advice.changes == ()
 
@@ -468,7 +468,7 @@ def test_corrected_seconds_count_where_there_are_any(tmp_path: Path) -> None:
     path = owner_path(analysis.processes, corrected, analysis.loops, analysis.waits, analysis.dependencies)
     advice = analysis.replaced(breakdown=corrected, path=path).advice
     assert advice is not None
-    assert (advice.cause, advice.total_s) == (Cause.BACKEND, pytest.approx(3))
+    assert (advice.cause, advice.total_s) == (Bound.BACKEND, pytest.approx(3))
 
 
 CATEGORIES = st.sampled_from([category for category in Category if category.name not in ("WAIT", "NO_CORE")])
@@ -609,27 +609,27 @@ def kept(name: str) -> Advice:
     return advice
 
 
-def seconds_of(advice: Advice, cause: Cause) -> float:
+def seconds_of(advice: Advice, cause: Bound) -> float:
     return sum(each.seconds for each in advice.causes if each.cause is cause)
 
 
 def test_an_eager_update_on_a_gpu() -> None:
     """TD3 in PyTorch keeps the CPU busy with many small calls: backend, Python and launches, hardly the device."""
     eager, compiled = kept("pytorch_eager"), kept("pytorch_compiled")
-    assert eager.cause is Cause.BACKEND
-    assert seconds_of(eager, Cause.GPU) < 0.05 * eager.total_s
+    assert eager.cause is Bound.BACKEND
+    assert seconds_of(eager, Bound.GPU) < 0.05 * eager.total_s
     # Of 20 us: far from what arithmetic would be worth.
     assert "5.13 s of it in backpropagation, " in eager.text and " entries of 19.6 µs;" in eager.text
     best = eager.changes[0]
     assert best.name == "compile the update"
     # What compiling it saved, once compiled, is less than the bound.
-    took_s = compiled.total_s - seconds_of(compiled, Cause.COMPILATION)
+    took_s = compiled.total_s - seconds_of(compiled, Bound.COMPILATION)
     assert 0 < eager.total_s - took_s < best.saving_s
 
 
 @pytest.mark.parametrize("name", ["pytorch_compiled", "jax_jit", "jax_loop"])
 def test_a_short_run_of_compiled_code_is_bound_by_compiling_it(name: str) -> None:
-    assert kept(name).cause is Cause.COMPILATION
+    assert kept(name).cause is Bound.COMPILATION
 
 
 def test_verbs_say_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.trace_writer import ThreadWriter, TraceWriter
+from rlscope.analysis.account.kinds import Bound
 from rlscope.analysis.advice.advice import Advice
-from rlscope.analysis.advice.causes import Cause
 from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.correction.corrected import AppliedCorrection
 from rlscope.analysis.rows import Rows
@@ -73,7 +73,7 @@ LOOP = ((5.0, "", ""), *ITERATION * 100, (2.0, "", ""))
 @pytest.mark.parametrize("reports", [True, False])
 def test_sleep_between_the_stages_of_a_loop_is_named_first(tmp_path: Path, reports: bool) -> None:
     advice = advised(tmp_path, main=[piece for piece in LOOP if reports or piece != REPORT])
-    assert (advice.total_s, advice.cause, advice.seconds) == (pytest.approx(40), Cause.WAITING, pytest.approx(30))
+    assert (advice.total_s, advice.cause, advice.seconds) == (pytest.approx(40), Bound.WAITING, pytest.approx(30))
     assert advice.text.startswith(
         "time.sleep (timer), 100 calls of 300 ms, 30 s (75 % of the loop) between stages: without it at most 4 times "
         "as fast. Bound by waiting: 30 s of 40 s (75 % of the loop), in no stage"
@@ -148,7 +148,7 @@ def test_who_waits_for_a_full_queue_is_not_bound_by_what_it_does(tmp_path: Path)
     advice = advised(tmp_path, learner=[(0.9, "backpropagation", ""), (0.1, "", "")] * 10, actor=actor)
     assert (advice.process, advice.causes[0].stage) == ("learner", "backpropagation")
     of_actor = advised(tmp_path / "alone", actor=actor)
-    assert (of_actor.cause, of_actor.seconds) == (Cause.WAITING, pytest.approx(6.3))
+    assert (of_actor.cause, of_actor.seconds) == (Bound.WAITING, pytest.approx(6.3))
     waited = f"{FULL_QUEUE} (lock), 9 calls of 700 ms, 6.3 s (68 % of the loop) between stages: without it"
     assert waited in of_actor.text
 

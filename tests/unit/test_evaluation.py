@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.trace_writer import ThreadWriter, TraceWriter
-from rlscope.analysis.advice.causes import Cause, times_of_processes
-from rlscope.analysis.advice.counted_waits import CountedWaits
+from rlscope.analysis.account.counted_waits import CountedWaits
+from rlscope.analysis.account.kinds import Bound, times_of_processes
 from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.document import document_of
 from rlscope.cli.analyze import analyze as analyze_verb
@@ -107,7 +107,7 @@ def test_advice_is_of_training_and_says_how_long_evaluation_was(analysis: Analys
     assert advice is not None
     assert advice.total_s == pytest.approx(10)
     assert {each.cause: each.seconds for each in advice.causes} == {
-        Cause.PYTHON: pytest.approx(5), Cause.BACKEND: pytest.approx(3), Cause.SIMULATOR: pytest.approx(2),
+        Bound.PYTHON: pytest.approx(5), Bound.BACKEND: pytest.approx(3), Bound.SIMULATOR: pytest.approx(2),
     }  # fmt: skip
     assert advice.waits == ()
     assert "No time of the path is in inference" in advice.text

@@ -13,8 +13,8 @@ from recording import call_here
 from trace_builder import write_scripts
 
 import rlscope
+from rlscope.analysis.account.owner_path import owner_path
 from rlscope.analysis.advice.advice import advise
-from rlscope.analysis.advice.owner_path import owner_path
 from rlscope.analysis.analysis import analyze
 from rlscope.analysis.correction.corrected import Correction
 from rlscope.analysis.correction.costs import Bounds, Cost

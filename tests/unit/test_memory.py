@@ -6,7 +6,7 @@ import pytest
 from recording import call_here
 from trace_builder import parse_script, write_scripts
 
-from rlscope.analysis.advice.sentences import growth_sentences
+from rlscope.analysis.account.findings import growth_sentences
 from rlscope.analysis.analysis import analyze
 from rlscope.analysis.memory.growth import growth_of
 from rlscope.trace.reader import open_trace

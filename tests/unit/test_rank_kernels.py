@@ -6,7 +6,7 @@ import pytest
 from rank_traces import ALL_REDUCE, MS, DeviceStep, call, on_devices, rank
 
 from benchmarks.trace_writer import TraceWriter
-from rlscope.analysis.advice.causes import Cause
+from rlscope.analysis.account.kinds import Bound
 from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.model import DeviceWork
 from rlscope.report.report_page import write_report
@@ -55,7 +55,7 @@ def test_spinning_kernels_are_no_overlap(tmp_path: Path) -> None:
     advice = analysis.advice
     assert advice is not None
     seconds = {each.cause: each.seconds for each in advice.causes}
-    assert seconds[Cause.COMMUNICATION] > 0 and Cause.OVERLAP not in seconds
+    assert seconds[Bound.COMMUNICATION] > 0 and Bound.OVERLAP not in seconds
 
 
 def test_the_parts_of_device_time_sum_to_wall(tmp_path: Path) -> None:

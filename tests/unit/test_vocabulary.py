@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rlscope.analysis.advice.causes import Cause
+from rlscope.analysis.account.kinds import Bound
 from rlscope.analysis.contents import ContentsProcess
 from rlscope.analysis.devices.causes import IdleCause
 from rlscope.analysis.live.live_rows import LiveProcess
@@ -72,7 +72,7 @@ def lacks(member: Enum) -> dict[str, bool]:
                 re.fullmatch("#[0-9a-f]{6}", each) for each in (member.light, member.dark)
             ),
             "a category that published figures have": member.published not in CATEGORIES,
-            "a cause of rlscope/analysis/advice/causes.py": member.cause not in told(Cause),
+            "a bound of rlscope/analysis/account/kinds.py": member.bound not in told(Bound),
             "a cause of rlscope/analysis/devices/causes.py": member.idle_cause not in told(IdleCause),
             "a column of rlscope/analysis/contents.py": member.label in CALL_CATEGORIES
             and member.label not in ContentsProcess.columns(),
@@ -126,7 +126,7 @@ def test_each_purpose_has_everything(purpose: Purpose) -> None:
 
 
 def test_causes_have_a_colour_of_the_page() -> None:
-    assert {cause.colour for cause in Cause} <= COLOURS
+    assert {bound.colour for bound in Bound} <= COLOURS
 
 
 def test_what_can_be_recorded_are_categories() -> None:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from rlscope.analysis.account.causes import AccountCause
-from rlscope.analysis.advice.causes import Cause as Bound
-from rlscope.analysis.advice.causes import Kind
-from rlscope.analysis.advice.owner_path import Followed, OwnerPath
+from rlscope.analysis.account.causes import Cause
+from rlscope.analysis.account.kinds import Bound, Kind
+from rlscope.analysis.account.owner_path import Followed, OwnerPath
 from rlscope.analysis.lines.own_lines import OwnLines
 from rlscope.analysis.rows import Row, Rows
 from rlscope.analysis.tables.purposes import PurposeRow
@@ -59,7 +58,7 @@ class AccountRow(Row):
 class _Key(NamedTuple):
     """What tells rows apart."""
 
-    cause: AccountCause
+    cause: Cause
     stage: str = ""
     category: str = ""
     on: str = ""
@@ -72,7 +71,7 @@ class _Key(NamedTuple):
 BLOCKED = "(blocked)"
 #: Of what is not done for training.
 _OF_PURPOSE = {
-    purpose: AccountCause(purpose.value)
+    purpose: Cause(purpose.value)
     for purpose in (
         Purpose.EVALUATION,
         Purpose.CALLBACK,
@@ -84,15 +83,15 @@ _OF_PURPOSE = {
         Purpose.IMPORT,
     )
 }
-_OF_PART = {LifePart.STARTING_UP: AccountCause.STARTING_UP, LifePart.AFTERWARDS: AccountCause.AFTERWARDS}
-_OF_RESOURCE = {Resource.GPU.value: AccountCause.GPU, Resource.COMMUNICATION.value: AccountCause.COMMUNICATION}
+_OF_PART = {LifePart.STARTING_UP: Cause.STARTING_UP, LifePart.AFTERWARDS: Cause.AFTERWARDS}
+_OF_RESOURCE = {Resource.GPU.value: Cause.GPU, Resource.COMMUNICATION.value: Cause.COMMUNICATION}
 #: What a process did that another one waited for, where that has a cause of its own.
 _OF_BOUND = {
-    Bound.NO_CORE: AccountCause.NO_CORE,
-    Bound.COMPILATION: AccountCause.COMPILE,
-    Bound.IMPORT: AccountCause.IMPORT,
-    Bound.GPU: AccountCause.GPU,
-    Bound.COMMUNICATION: AccountCause.COMMUNICATION,
+    Bound.NO_CORE: Cause.NO_CORE,
+    Bound.COMPILATION: Cause.COMPILE,
+    Bound.IMPORT: Cause.IMPORT,
+    Bound.GPU: Cause.GPU,
+    Bound.COMMUNICATION: Cause.COMMUNICATION,
 }
 
 
@@ -113,7 +112,7 @@ def account_rows(purposes: Iterable[PurposeRow], path: OwnerPath | None, lines: 
             continue
         ns = round(row.seconds * NS_PER_S)
         cause = _cause_of(row)
-        if cause is AccountCause.WAITING:
+        if cause is Cause.WAITING:
             waited_ns += ns
         else:
             key = _key_of(row, cause)
@@ -155,11 +154,11 @@ def _public(function: str) -> str:
     return ".".join([*(part for part in around if not part.startswith("_")), name])
 
 
-def _cause_of(row: PurposeRow) -> AccountCause:
+def _cause_of(row: PurposeRow) -> Cause:
     """Return the cause of time; WAITING of all waits of training, which other tables tell apart."""
     part, purpose = LifePart(row.part), Purpose(row.purpose)
     if row.category == Category.NO_CORE.label and row.resource == Resource.IDLE.value:
-        return AccountCause.NO_CORE
+        return Cause.NO_CORE
     if part in _OF_PART:
         return _OF_PART[part]
     if purpose in _OF_PURPOSE:
@@ -167,16 +166,16 @@ def _cause_of(row: PurposeRow) -> AccountCause:
     if row.resource in _OF_RESOURCE:
         return _OF_RESOURCE[row.resource]
     if row.category == Category.WAIT.label and row.resource == Resource.IDLE.value:
-        return AccountCause.WAITING
+        return Cause.WAITING
     if row.stage in STAGES:
-        return AccountCause(row.stage)
-    return AccountCause.NO_LOOP if part is LifePart.UNPLACED else AccountCause.NO_STAGE
+        return Cause(row.stage)
+    return Cause.NO_LOOP if part is LifePart.UNPLACED else Cause.NO_STAGE
 
 
-def _key_of(row: PurposeRow, cause: AccountCause) -> _Key:
+def _key_of(row: PurposeRow, cause: Cause) -> _Key:
     """Return the row of an account that time counts in: what was done for training is told apart by layers."""
     tells = {"part": row.part} if cause in _OF_PART.values() else {"purpose": row.purpose}
-    if cause is AccountCause.NO_CORE:
+    if cause is Cause.NO_CORE:
         tells = {"category": row.category}
     elif cause.has_layers:
         tells |= {"stage": row.stage, "category": row.category}
@@ -188,7 +187,7 @@ def _key_of(row: PurposeRow, cause: AccountCause) -> _Key:
         tells.get("stage", "") if row.stage in STAGES else "",
         tells.get("category", ""),
         evidence=_query("purposes", {"process": row.process} | tells),
-        where=() if cause is AccountCause.NO_CORE else tuple(stacks.items()),
+        where=() if cause is Cause.NO_CORE else tuple(stacks.items()),
     )
 
 
@@ -205,9 +204,9 @@ def _waits_of(path: OwnerPath) -> Mapping[_Key, float]:
             add(key, seconds)
     for wait in path.unfollowed:
         evidence = _query("waits", {"process": path.process, "function": wait.function})
-        cause = AccountCause.DISK if wait.kind == DISK else AccountCause.WAITING
+        cause = Cause.DISK if wait.kind == DISK else Cause.WAITING
         if not wait.kind and wait.function == BLOCKED:
-            cause = AccountCause.BLOCKED
+            cause = Cause.BLOCKED
         where = (("category", Category.WAIT.label), ("function", wait.function))
         add(_Key(cause, on=wait.function, evidence=evidence, where=where), wait.seconds)
     return found
@@ -219,24 +218,24 @@ def _work_of(process: str, group: Followed) -> Iterator[tuple[_Key, float]]:
     evidence = _query("dependencies", {"process": process, "on": "|".join(group.names)})
     scale = group.worked_s / group.mean_s if group.mean_s > 0 else 0.0
     # What has no name in processes that live for a moment is what starting and ending them takes.
-    unnamed = AccountCause.PROCESSES if group.rounds > 1 else AccountCause.NO_STAGE
+    unnamed = Cause.PROCESSES if group.rounds > 1 else Cause.NO_STAGE
     for kind, seconds in group.mix.items():
         yield _key_of_work(kind, on, evidence, unnamed, group.names[0]), seconds * scale
-    rest = AccountCause.PROCESSES if group.rounds > 1 else AccountCause.MESSAGES
+    rest = Cause.PROCESSES if group.rounds > 1 else Cause.MESSAGES
     yield _Key(rest, on=on, assumed=True, evidence=evidence), group.spread_s
 
 
-def _key_of_work(kind: Kind, on: str, evidence: str, unnamed: AccountCause, process: str) -> _Key:
+def _key_of_work(kind: Kind, on: str, evidence: str, unnamed: Cause, process: str) -> _Key:
     """Return the row in which work counts that others did; `process` is one of them, whose stacks show where."""
-    if kind.cause is Bound.WAITING:
-        return _Key(AccountCause.WAITING, on=on, assumed=True, evidence=evidence)
-    cause = _OF_BOUND.get(kind.cause)
+    if kind.bound is Bound.WAITING:
+        return _Key(Cause.WAITING, on=on, assumed=True, evidence=evidence)
+    cause = _OF_BOUND.get(kind.bound)
     if cause is not None:
         return _Key(cause, on=on, assumed=True, evidence=evidence)
     where = {"process": process, "category": kind.category}
     if kind.stage in STAGES:
         where["stage"] = kind.stage
-        return _Key(AccountCause(kind.stage), kind.stage, kind.category, on, True, evidence, tuple(where.items()))
+        return _Key(Cause(kind.stage), kind.stage, kind.category, on, True, evidence, tuple(where.items()))
     layer = kind.category if unnamed.has_layers else ""
     return _Key(unnamed, "", layer, on, True, evidence, tuple(where.items()))
 
@@ -254,7 +253,7 @@ def _divided(whole_ns: int, parts: Mapping[_Key, float]) -> Iterator[tuple[_Key,
     """Divide whole nanoseconds in proportion; the parts sum to them."""
     total = sum(parts.values())
     if total <= 0:
-        yield _Key(AccountCause.BLOCKED, on="", evidence=_query("waits", {})), whole_ns
+        yield _Key(Cause.BLOCKED, on="", evidence=_query("waits", {})), whole_ns
         return
     ends = [round(whole_ns * reached / total) for reached in accumulate(parts.values(), initial=0.0)]
     yield from zip(parts, (end - start for start, end in pairwise(ends)), strict=True)

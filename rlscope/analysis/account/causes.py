@@ -3,7 +3,7 @@
 from rlscope.model import Name
 
 
-class AccountCause(Name):
+class Cause(Name):
     """A cause, by what time was for or what held it up. Of a training's stage the cause is the stage.
 
     Attributes:

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from rlscope.analysis.account.account import AccountRow
-from rlscope.analysis.account.causes import AccountCause
-from rlscope.analysis.advice.owner_path import OwnerPath
+from rlscope.analysis.account.causes import Cause
+from rlscope.analysis.account.owner_path import OwnerPath
 from rlscope.analysis.machines import CoreUse
 from rlscope.analysis.rows import sums
 from rlscope.text import printable
@@ -13,12 +13,12 @@ from rlscope.text.numbers import digits, duration
 #: A cause with a smaller share of the time in which the run trains is not worth a change.
 LEAST_SHARE = 0.1
 #: They are no part of the time in which a run trains.
-AROUND = (AccountCause.STARTING_UP, AccountCause.AFTERWARDS)
+AROUND = (Cause.STARTING_UP, Cause.AFTERWARDS)
 
 
 def changes_of(account: Iterable[AccountRow], cores: CoreUse, path: OwnerPath | None) -> tuple[str, ...]:
     """Return the changes that the evidence supports, that of the cause with most time first; each is an order."""
-    seconds = sums((AccountCause(row.cause), row.seconds) for row in account)
+    seconds = sums((Cause(row.cause), row.seconds) for row in account)
     loop_s = sum(each for cause, each in seconds.items() if cause not in AROUND)
     found: list[str] = []
     for cause, each in sorted(seconds.items(), key=lambda item: -item[1]):
@@ -27,10 +27,10 @@ def changes_of(account: Iterable[AccountRow], cores: CoreUse, path: OwnerPath | 
     return tuple(map(printable, found))
 
 
-def _changes(cause: AccountCause, cores: CoreUse, path: OwnerPath | None) -> Iterator[str]:
-    if cause is AccountCause.NO_CORE:
+def _changes(cause: Cause, cores: CoreUse, path: OwnerPath | None) -> Iterator[str]:
+    if cause is Cause.NO_CORE:
         yield from _fewer_threads(cores)
-    elif cause is AccountCause.MESSAGES and path is not None:
+    elif cause is Cause.MESSAGES and path is not None:
         yield from _in_one_process(path)
     elif cause.change:
         yield cause.change

@@ -2,9 +2,9 @@
 
 from dataclasses import asdict, dataclass
 
-from rlscope.analysis.advice.causes import STANDS_OUT, Cause, CauseTime, cause_times
+from rlscope.analysis.account.counted_waits import Wait
+from rlscope.analysis.account.kinds import STANDS_OUT, Bound, CauseTime, cause_times
 from rlscope.analysis.advice.changes import Change, changes_of
-from rlscope.analysis.advice.counted_waits import Wait
 from rlscope.analysis.advice.sentences import Sentences, sentences, worth_trying
 from rlscope.analysis.run_tables import RunTables
 
@@ -29,7 +29,7 @@ class Advice:
 
     process: str
     total_s: float
-    cause: Cause
+    cause: Bound
     seconds: float
     share: float
     stands_out: bool

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rlscope.analysis.advice.causes import NOTHING, Cause, Kind
-from rlscope.analysis.advice.owner_path import OwnerPath
+from rlscope.analysis.account.kinds import NOTHING, Bound, Kind
+from rlscope.analysis.account.owner_path import OwnerPath
 from rlscope.analysis.advice.removal import Removal
 from rlscope.analysis.advice.rollouts import savings_of_rollouts
 from rlscope.analysis.devices.rows import DeviceIdleRow, GpuOperationRow
@@ -14,8 +14,8 @@ from rlscope.model import BACKPROPAGATION, INFERENCE, NO_OPERATION, SIMULATION, 
 #: Changes that have a simulation elsewhere. Of one process alone they save the same, wherever that is.
 ELSEWHERE = frozenset(("step environments asynchronously", "move the simulation to the device"))
 CORES = "give each thread a core: fewer threads and processes, or more cores"
-ON_DEVICE = (Cause.GPU, Cause.OVERLAP)
-ON_CPU = (Cause.PYTHON, Cause.BACKEND, Cause.LAUNCHES, Cause.OVERLAP)
+ON_DEVICE = (Bound.GPU, Bound.OVERLAP)
+ON_CPU = (Bound.PYTHON, Bound.BACKEND, Bound.LAUNCHES, Bound.OVERLAP)
 
 
 @dataclass(frozen=True)
@@ -103,16 +103,16 @@ def _is_simulation(kind: Kind) -> bool:
 
 
 def _has_no_core(kind: Kind) -> bool:
-    return kind.cause is Cause.NO_CORE
+    return kind.bound is Bound.NO_CORE
 
 
 def _is_update_on_cpu(kind: Kind) -> bool:
-    return kind.stage == BACKPROPAGATION and kind.cause in ON_CPU
+    return kind.stage == BACKPROPAGATION and kind.bound in ON_CPU
 
 
 def _compiled_s(path: OwnerPath) -> float:
     """Return the seconds that compiling the update saves at most: what the device worked stays."""
-    device_s = sum(seconds for kind, seconds in path.own.items() if kind.cause in ON_DEVICE)
+    device_s = sum(seconds for kind, seconds in path.own.items() if kind.bound in ON_DEVICE)
     return min(Removal(path, _is_update_on_cpu, None).saved_s(), path.total_s - device_s)
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Set
 
-from rlscope.analysis.advice.causes import Cause, Kind, waiting_s
-from rlscope.analysis.advice.owner_path import Followed, OwnerPath, Work
+from rlscope.analysis.account.kinds import Bound, Kind, waiting_s
+from rlscope.analysis.account.owner_path import Followed, OwnerPath, Work
 from rlscope.analysis.averages import mean
 from rlscope.model import STAGES
 
@@ -93,4 +93,4 @@ class Removal:
 
 
 def _waits(kind: Kind) -> bool:
-    return kind.cause is Cause.WAITING
+    return kind.bound is Bound.WAITING

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from rlscope.analysis.advice.causes import Cause, Kind, Mix
-from rlscope.analysis.advice.owner_path import OwnerPath
+from rlscope.analysis.account.kinds import Bound, Kind, Mix
+from rlscope.analysis.account.owner_path import OwnerPath
 from rlscope.analysis.advice.removal import Removal
 from rlscope.analysis.devices.causes import IdleCause
 from rlscope.analysis.devices.rows import DeviceIdleRow, GpuOperationRow
@@ -13,7 +13,7 @@ from rlscope.model import BACKPROPAGATION, DECODING, INFERENCE, REWARD, SIMULATI
 from rlscope.text.numbers import digits, duration
 
 #: Work of the CPU while no device works.
-WITHOUT_DEVICE = (Cause.SIMULATOR, Cause.PYTHON, Cause.BACKEND, Cause.LAUNCHES)
+WITHOUT_DEVICE = (Bound.SIMULATOR, Bound.PYTHON, Bound.BACKEND, Bound.LAUNCHES)
 
 
 class Saving(NamedTuple):
@@ -141,8 +141,8 @@ def _is_synchronisation(kind: Kind) -> bool:
 
 
 def _is_reward_on_cpu(kind: Kind) -> bool:
-    return kind.part == REWARD and kind.cause in WITHOUT_DEVICE
+    return kind.part == REWARD and kind.bound in WITHOUT_DEVICE
 
 
 def _is_launching(kind: Kind) -> bool:
-    return kind.part in DECODING and kind.cause in WITHOUT_DEVICE
+    return kind.part in DECODING and kind.bound in WITHOUT_DEVICE

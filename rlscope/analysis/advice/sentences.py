@@ -4,19 +4,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
 
-from rlscope.analysis.advice.causes import NOTHING, OF_CATEGORY, STANDS_OUT, Cause, CauseTime, cause_times
+from rlscope.analysis.account.counted_waits import Wait
+from rlscope.analysis.account.findings import growth_sentences, straggler_sentences
+from rlscope.analysis.account.kinds import NOTHING, OF_CATEGORY, STANDS_OUT, Bound, CauseTime, cause_times
+from rlscope.analysis.account.owner_path import SAID, Followed, OwnerPath
 from rlscope.analysis.advice.changes import ELSEWHERE, Change
-from rlscope.analysis.advice.counted_waits import Wait
-from rlscope.analysis.advice.owner_path import SAID, Followed, OwnerPath
 from rlscope.analysis.machines import CoreUse
-from rlscope.analysis.memory.rows import MemoryGrowthRow
-from rlscope.analysis.ranks.rows import StragglerRow
 from rlscope.analysis.rows import sums
 from rlscope.analysis.run_tables import RunTables
 from rlscope.analysis.tables.purposes import OF_PART, seconds_beside_training
 from rlscope.model import COMPILE, IMPORT, NO_OPERATION, PUBLISHED_STAGES, STAGES, Category, LifePart, Purpose
 from rlscope.text import printable
-from rlscope.text.numbers import digits, duration, percent, size
+from rlscope.text.numbers import digits, duration, percent
 
 _S_PER_HOUR = 3600
 #: A line with a smaller share is not worth naming.
@@ -32,8 +31,8 @@ HOW_TO_NAME = (
 #: A stage that has less of a cause is not all of it.
 MOST = 0.99
 #: The category that is entered with each call.
-CALLS: dict[Cause, str] = {
-    cause: label for label, cause in OF_CATEGORY.items() if cause not in (Cause.PYTHON, Cause.WAITING)
+CALLS: dict[Bound, str] = {
+    cause: label for label, cause in OF_CATEGORY.items() if cause not in (Bound.PYTHON, Bound.WAITING)
 }
 
 
@@ -139,7 +138,7 @@ def _purpose_sentences(tables: RunTables, path: OwnerPath) -> Iterator[str]:
 
 
 def _where(path: OwnerPath, each: CauseTime) -> str:
-    if each.stage == NO_OPERATION and (each.cause is Cause.SIMULATOR or not path.time.has_loop):
+    if each.stage == NO_OPERATION and (each.cause is Bound.SIMULATOR or not path.time.has_loop):
         return ""
     most = "" if each.stage_s > MOST * each.seconds else f"{duration(each.stage_s)} of it "
     return f", {most}in {'no stage' if each.stage == NO_OPERATION else each.stage}"
@@ -148,7 +147,7 @@ def _where(path: OwnerPath, each: CauseTime) -> str:
 def _calls(tables: RunTables, path: OwnerPath, each: CauseTime) -> str:
     """Say how many calls the process itself made in the stage, and how long they were: many short or few long ones."""
     category = CALLS.get(each.cause)
-    own_s = sum(s for kind, s in path.own.items() if (kind.cause, kind.stage) == (each.cause, each.stage))
+    own_s = sum(s for kind, s in path.own.items() if (kind.bound, kind.stage) == (each.cause, each.stage))
     if category is None or each.stage == NO_OPERATION or own_s < MOST * each.stage_s:
         return ""
     calls = sum(
@@ -194,7 +193,7 @@ def _stage_of(path: OwnerPath, wait: Wait, causes: Sequence[CauseTime]) -> str:
         return " between stages"
     if wait.between_s > (1 - MOST) * wait.seconds:
         return f", {duration(wait.between_s)} of it between stages"
-    waiting = next((each for each in causes if each.cause is Cause.WAITING), None)
+    waiting = next((each for each in causes if each.cause is Bound.WAITING), None)
     is_known = waiting is not None and waiting.stage_s > MOST * waiting.seconds and waiting.stage != NO_OPERATION
     return f" in {waiting.stage}" if waiting is not None and is_known else ""
 
@@ -259,7 +258,7 @@ def _limit_sentences(tables: RunTables, path: OwnerPath, changes: Sequence[Chang
         yield f"No time of the path is in {' or '.join(unknown)}, so what a change there could save is not known."
     yield from _unnamed_sentences(tables, path)
     yield from _left_out_sentences(path)
-    device_s = sum(seconds for kind, seconds in path.mix.items() if kind.cause in (Cause.GPU, Cause.OVERLAP))
+    device_s = sum(seconds for kind, seconds in path.mix.items() if kind.bound in (Bound.GPU, Bound.OVERLAP))
     if device_s >= SAID * path.total_s and len({row.process for row in tables.gpu_operations}) > 1:
         yield "Other processes used a device too, so part of its time may be waiting for them."
     if not tables.complete:
@@ -268,8 +267,8 @@ def _limit_sentences(tables: RunTables, path: OwnerPath, changes: Sequence[Chang
 
 def _unnamed_sentences(tables: RunTables, path: OwnerPath) -> Iterator[str]:
     """Say what is in no stage, and how to name it; waiting is named by function, compiling and importing are causes."""
-    said_elsewhere = (Cause.WAITING, Cause.COMPILATION, Cause.IMPORT)
-    unnamed_s = sum(s for kind, s in path.mix.items() if kind.is_in_no_stage and kind.cause not in said_elsewhere)
+    said_elsewhere = (Bound.WAITING, Bound.COMPILATION, Bound.IMPORT)
+    unnamed_s = sum(s for kind, s in path.mix.items() if kind.is_in_no_stage and kind.bound not in said_elsewhere)
     if not path.time.has_loop or unnamed_s < SAID * path.total_s:
         return
     by_name = sums(
@@ -320,7 +319,7 @@ def _speedup(path: OwnerPath, seconds: float) -> str:
 
 def _core_sentences(cores: CoreUse, processes: int, path: OwnerPath, causes: Iterable[CauseTime]) -> Iterator[str]:
     """Say who wanted the cores, where the run waited for one: its own processes, other programs, a quota, the host."""
-    share = max([cores.no_core_share, *(each.share for each in causes if each.cause is Cause.NO_CORE)])
+    share = max([cores.no_core_share, *(each.share for each in causes if each.cause is Bound.NO_CORE)])
     if share < SAID or cores.usable is None:
         return
     ready = ""
@@ -339,49 +338,6 @@ def _core_sentences(cores: CoreUse, processes: int, path: OwnerPath, causes: Ite
             yield f"{who} kept cores busy elsewhere or idle for {duration(seconds)} of their time, all cores together."
 
 
-def growth_sentences(rows: Iterable[MemoryGrowthRow]) -> Iterator[str]:
-    """Say of each memory that grew by how much, and what that may be."""
-    for row in rows:
-        if row.grows:
-            yield f"{_grown_memory(row)} grew to the end, by {_growth_rate(row)}: a buffer that fills, or a leak."
-
-
-def _grown_memory(row: MemoryGrowthRow) -> str:
-    if row.device is None:
-        return f"The memory of {row.process}"
-    return f"The memory that {row.owner} has given out of GPU {row.device} in {row.process}"
-
-
-def _growth_rate(row: MemoryGrowthRow) -> str:
-    """Return the growth with its interval: `1.2 MiB an iteration, 4.1 GiB an hour (3.9 GiB to 4.3 GiB)`."""
-    rates = (row.bytes_per_s, row.low_bytes_per_s, row.high_bytes_per_s)
-    hour, low, high = (size(_S_PER_HOUR * (rate or 0.0)) for rate in rates)
-    per_hour = f"{hour} an hour ({low} to {high})"
-    return per_hour if row.bytes_per_iteration is None else f"{size(row.bytes_per_iteration)} an iteration, {per_hour}"
-
-
-def straggler_sentences(stragglers: Iterable[StragglerRow]) -> Iterator[str]:
-    """Say of each rank that keeps the others how late it is, why, and what that costs at most."""
-    for row in stragglers:
-        if not row.stands_out:
-            continue
-        late = f"by {duration(row.late_s)} in {row.calls:,} calls"
-        if row.per_iteration_s is not None:
-            late = f"by {duration(row.per_iteration_s)} in each iteration"
-        gain = "" if row.speedup is None else f"; without that at most {digits(row.speedup)} times as fast"
-        share = percent(row.others_wait_s / row.span_s)
-        yield f"{row.process} is late {late}{_what_makes_late(row)}: the others wait {share} of the time for it{gain}."
-
-
-def _what_makes_late(row: StragglerRow) -> str:
-    """Say what it does for longer than the others, if that is as long as a half of what it is late."""
-    if row.cause_s < row.late_s / 2:
-        return ""
-    cause = OF_CATEGORY[row.cause].words if row.cause in OF_CATEGORY else row.cause
-    where = f"{cause}{f' in {row.stage}' if row.stage else ''}"
-    return f" ({where}, {duration(row.cause_s)} more than the others)"
-
-
 def line_sentences(tables: RunTables, process: str, cause: CauseTime) -> Iterator[str]:
     """Name the line of a process that had most of a cause in the stage in which most of it was.
 
@@ -392,28 +348,28 @@ def line_sentences(tables: RunTables, process: str, cause: CauseTime) -> Iterato
         return
     (function, file, line), seconds, share = found
     place = f"{file}:{line} ({function})"
-    if cause.cause is Cause.PYTHON:
+    if cause.cause is Bound.PYTHON:
         yield f"{percent(share)} of Python's time in {cause.stage} ({duration(seconds)}) is in {place}."
-    elif cause.cause is Cause.GPU:
+    elif cause.cause is Bound.GPU:
         yield f"{percent(share)} of the waits for the GPU in {cause.stage} ({duration(seconds)}) are in {place}."
     else:
         of_cause = f"the time of {cause.cause.words} in {cause.stage}"
         yield f"About {percent(share)} of {of_cause} is of calls in {place}."
 
 
-def _times_of_lines(tables: RunTables, where: tuple[str, str], cause: Cause) -> Iterator[tuple[Line, float]]:
+def _times_of_lines(tables: RunTables, where: tuple[str, str], cause: Bound) -> Iterator[tuple[Line, float]]:
     """Yield lines with their seconds; `where` is a process and a stage."""
-    if cause is Cause.PYTHON:
+    if cause is Bound.PYTHON:
         for line in tables.lines:
             if (line.process, line.stage) == where:
                 yield (line.function, line.file, line.line), line.seconds
-    elif cause is Cause.GPU:
+    elif cause is Bound.GPU:
         for point in tables.sync_points:
             if (point.process, point.stage) == where:
                 of_line = point.line_stacks / point.stacks if point.stacks else 0.0
                 yield (point.caller, point.file, point.line), of_line * point.seconds
                 yield ("", "", 0), (1 - of_line) * point.seconds
-    elif cause is not Cause.WAITING:  # of which calls are no part: waits have lines of their own
+    elif cause is not Bound.WAITING:  # of which calls are no part: waits have lines of their own
         for site in tables.call_sites:
             if (site.process, site.stage) == where and OF_CATEGORY[site.category] is cause:
                 yield (site.caller, site.file, site.line), site.seconds

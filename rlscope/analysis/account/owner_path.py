@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
-from rlscope.analysis.advice.causes import Cause, Kind, Mix, ProcessTime, times_of_processes, waiting_s
-from rlscope.analysis.advice.counted_waits import CountedWaits, Wait
+from rlscope.analysis.account.counted_waits import CountedWaits, Wait
+from rlscope.analysis.account.kinds import Bound, Kind, Mix, ProcessTime, times_of_processes, waiting_s
 from rlscope.analysis.averages import mean
 from rlscope.analysis.table_rows import BreakdownRow, DependencyRow, ProcessRow, WaitRow
 from rlscope.analysis.tables.loop import Loops
@@ -291,7 +291,7 @@ def _joined(own: Mix, followed: Iterable[Followed], waits: Mapping[str, float]) 
         if group.mean_s > 0:
             parts.append(_scaled(group.mix, group.worked_s / group.mean_s))
         # In all stages alike: of which they were is not known.
-        left = {Kind(stage, Category.WAIT.label, Cause.WAITING): each for stage, each in waits.items()}
+        left = {Kind(stage, Category.WAIT.label, Bound.WAITING): each for stage, each in waits.items()}
         parts.append(_scaled(left, group.spread_s / waits_s if waits_s > 0 else 0.0))
     return _summed(parts)
 
@@ -306,7 +306,7 @@ def _by_stage(mix: Mix) -> dict[str, float]:
     """Return the seconds of waiting in each stage."""
     waits: dict[str, float] = {}
     for kind, seconds in mix.items():
-        if kind.cause is Cause.WAITING:
+        if kind.bound is Bound.WAITING:
             waits[kind.stage] = waits.get(kind.stage, 0.0) + seconds
     return waits
 
@@ -318,7 +318,7 @@ def _without_waits(mix: Mix, seconds: float) -> Mix:
     """
     waits_s = waiting_s(mix)
     left = max(0.0, 1 - seconds / waits_s) if waits_s > 0 else 0.0
-    return {kind: each * left if kind.cause is Cause.WAITING else each for kind, each in mix.items()}
+    return {kind: each * left if kind.bound is Bound.WAITING else each for kind, each in mix.items()}
 
 
 def _scaled(mix: Mix, factor: float) -> Mix:

@@ -1,4 +1,4 @@
-"""Each instant of a process is bound by a cause, which rows of the breakdown define."""
+"""What each instant of a process is bound by: rows of the breakdown define it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from rlscope.analysis.tables.loop import Loops
 from rlscope.model import CATEGORIES, COMPILE, DECODING, IMPORT, REWARD, STAGES, Category, LifePart, Name, Resource
 
 
-class Cause(Name):
-    """A cause bounds an instant; the first that fits, from top to bottom, counts.
+class Bound(Name):
+    """What an instant is bound by; the first that fits, from top to bottom, counts.
 
     Attributes:
         words: what people call it, as in "bound by the GPU".
@@ -39,14 +39,14 @@ PARTS = frozenset((REWARD, *DECODING))
 
 
 class Kind(NamedTuple):
-    """Time of one kind: of a stage and a category (as in the breakdown), a cause, and the operation if it is of PARTS.
+    """Time of one kind: of a stage and a category (as in the breakdown), a bound, and the operation if it is of PARTS.
 
     Two seconds of Python in a stage are one kind, unless one of them is in the operation `reward` or so.
     """
 
     stage: str
     category: str
-    cause: Cause
+    bound: Bound
     part: str = ""
 
     @property
@@ -62,29 +62,29 @@ STANDS_OUT = 1 / 3
 #: Share of a whole that sums of many floats may be off by.
 NOTHING = 1e-9
 #: Of a layer in which the CPU is while no device computes.
-OF_CATEGORY = {label: Cause(category.cause) for label, category in CATEGORIES.items()}
+OF_CATEGORY = {label: Bound(category.bound) for label, category in CATEGORIES.items()}
 _OF_RESOURCE = {
-    Resource.GPU.value: Cause.GPU,
-    Resource.IDLE.value: Cause.WAITING,
-    Resource.BOTH.value: Cause.OVERLAP,
-    Resource.COMMUNICATION.value: Cause.COMMUNICATION,
+    Resource.GPU.value: Bound.GPU,
+    Resource.IDLE.value: Bound.WAITING,
+    Resource.BOTH.value: Bound.OVERLAP,
+    Resource.COMMUNICATION.value: Bound.COMMUNICATION,
 }
 
 
-def cause_of(operation: str, category: str, resource: str) -> Cause:
-    """Return the cause of a row of the breakdown."""
+def bound_of(operation: str, category: str, resource: str) -> Bound:
+    """Return the bound of a row of the breakdown."""
     if operation == COMPILE:
-        return Cause.COMPILATION
+        return Bound.COMPILATION
     if operation == IMPORT:
-        return Cause.IMPORT
+        return Bound.IMPORT
     if category == Category.NO_CORE.label and resource == Resource.IDLE.value:
-        return Cause.NO_CORE
+        return Bound.NO_CORE
     return _OF_RESOURCE.get(resource) or OF_CATEGORY[category]
 
 
 def waiting_s(mix: Mix) -> float:
-    """Return a mix's seconds of cause `waiting`."""
-    return sum(seconds for kind, seconds in mix.items() if kind.cause is Cause.WAITING)
+    """Return a mix's seconds that are bound by waiting."""
+    return sum(seconds for kind, seconds in mix.items() if kind.bound is Bound.WAITING)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class CauseTime:
         stage_s: the seconds in that stage.
     """
 
-    cause: Cause
+    cause: Bound
     seconds: float
     share: float
     stage: str
@@ -109,10 +109,10 @@ class CauseTime:
 def cause_times(mix: Mix) -> tuple[CauseTime, ...]:
     """Return the seconds of each cause, the largest first."""
     total_s = sum(mix.values())
-    stages: dict[Cause, dict[str, float]] = {}
+    stages: dict[Bound, dict[str, float]] = {}
     for kind, seconds in mix.items():
         if seconds > NOTHING * total_s:
-            of_cause = stages.setdefault(kind.cause, {})
+            of_cause = stages.setdefault(kind.bound, {})
             of_cause[kind.stage] = of_cause.get(kind.stage, 0.0) + seconds
     found = []
     for cause, of_cause in stages.items():
@@ -143,11 +143,8 @@ def times_of_processes(breakdown: Iterable[BreakdownRow], loops: Loops) -> dict[
     for row in breakdown:
         seconds = row.seconds if row.corrected_seconds is None else row.corrected_seconds
         mix = mixes.setdefault(row.process, {})
-        cause, part = (
-            cause_of(row.operation, row.category, row.resource),
-            row.operation if row.operation in PARTS else "",
-        )
-        kind = Kind(row.stage, row.category, cause, part)
+        part = row.operation if row.operation in PARTS else ""
+        kind = Kind(row.stage, row.category, bound_of(row.operation, row.category, row.resource), part)
         mix[kind] = mix.get(kind, 0.0) + (seconds * loops.share(row) if row.process in loops.processes else seconds)
     return {
         process: ProcessTime(mix, loops.left_out.get(process, {}) if has_loop else {}, has_loop)

@@ -1,9 +1,9 @@
-"""The waits of processes that count for advice: for which process each was, as far as that is known."""
+"""The waits of processes that count: for which process each was, as far as that is known."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from rlscope.analysis.advice.causes import ProcessTime, waiting_s
+from rlscope.analysis.account.kinds import ProcessTime, waiting_s
 from rlscope.analysis.rows import sums
 from rlscope.analysis.table_rows import DependencyRow, WaitRow
 from rlscope.analysis.tables.dependencies import sends
@@ -57,7 +57,7 @@ class CountedWaits:
     ) -> None:
         """Count the waits of the processes in `times`."""
         evaluating = {process for process, time in times.items() if LifePart.EVALUATION in time.left_out}
-        # Without evaluation where advice leaves that out.
+        # Without evaluation where that is left out.
         self._edges = [
             edge
             for edge in dependencies

@@ -1,0 +1,101 @@
+"""The words of an account: what a screen, a page and a notebook call its rows, which of one name are one line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from rlscope.analysis.account.account import AccountRow
+from rlscope.analysis.account.causes import Cause
+from rlscope.analysis.run_tables import RunTables
+from rlscope.model import CATEGORIES, Category
+from rlscope.text import line_text
+from rlscope.text.numbers import digits
+
+#: Smaller causes are counted together.
+LEAST_SHARE = 0.005
+#: What people call backends, by their packages.
+BACKENDS = {"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
+
+
+class Line(NamedTuple):
+    """A cause as a screen shows it.
+
+    Attributes:
+        name: What it is called.
+        seconds: How long.
+        share: Of the wall time, from 0 to 1.
+        where: Where most of it is, or who wanted the cores.
+        layer: The layer of the stack; empty: of several.
+    """
+
+    name: str
+    seconds: float
+    share: float
+    where: str
+    layer: str
+
+
+def account_lines(tables: RunTables) -> list[Line]:
+    """Return the causes of an account, the longest first: rows of one name are one line."""
+    found: dict[str, Line] = {}
+    layers = layer_words(tables)
+    for row in tables.account:
+        name = row_words(row, layers)
+        line = found.get(name, Line(name, 0.0, 0.0, _where(row, tables), row.category))
+        found[name] = line._replace(seconds=line.seconds + row.seconds, share=line.share + row.share)
+    return sorted(found.values(), key=lambda line: -line.seconds)
+
+
+def row_words(row: AccountRow, layers: Mapping[str, str]) -> str:
+    """Return what a screen calls a row of an account: `simulation, PyTorch`, `waiting for worker-1 to 4`.
+
+    Args:
+        row: Of the account.
+        layers: What layers are called.
+    """
+    cause = Cause(row.cause)
+    layer = f", {layers.get(row.category, row.category)}" if cause.has_layers else ""
+    if cause in (Cause.WAITING, Cause.DISK):
+        return f"{cause.words}{' for' if row.assumed else ' in'} {row.on}" if row.on else cause.words
+    if cause in (Cause.MESSAGES, Cause.PROCESSES):
+        return f"{cause.words}, {row.on}"
+    if cause is Cause.GPU:
+        return f"{cause.words}, {Cause(row.stage).words}" if row.stage else cause.words
+    return f"{cause.words}{layer}{f' in {row.on}' if row.on and cause.has_layers else ''}"
+
+
+def layer_words(tables: RunTables) -> dict[str, str]:
+    """Return what layers are called: the backend by its name, if the run has only one."""
+    used = {row.boundary.partition(".")[0] for row in tables.crossings} & BACKENDS.keys()
+    words = {label: category.words for label, category in CATEGORIES.items()}
+    return words | ({Category.BACKEND.label: BACKENDS[used.pop()]} if len(used) == 1 else {})
+
+
+def folded(lines: Sequence[Line], most: int) -> list[Line]:
+    """Return as many of the lines as fit, and what the others sum to."""
+    shown = [line for line in lines[:most] if line.share >= LEAST_SHARE] or list(lines[:1])
+    rest = lines[len(shown) :]
+    if len(rest) == 1 and len(shown) < most:
+        return [*shown, *rest]
+    if rest:
+        seconds, share = sum(line.seconds for line in rest), sum(line.share for line in rest)
+        shown.append(Line(f"{len(rest)} more", seconds, share, "", ""))
+    return shown
+
+
+def _where(row: AccountRow, tables: RunTables) -> str:
+    """Say where most of a row is, or who wanted the cores."""
+    cores = tables.cores
+    if row.cause == Cause.NO_CORE and cores.ready_threads is not None and cores.usable is not None:
+        of = "threads" if cores.is_own_doing else "threads of all programs"
+        return f"{digits(cores.ready_threads)} {of} ready for {digits(cores.usable)} cores"
+    if not row.line:
+        return ""
+    place = line_text(row.file, row.line)
+    return f"{row.called}, {place}" if row.called else place
+
+
+def unknown_share(tables: RunTables) -> float:
+    """Return the share of the wall time of which neither a cause nor a line of the program is known, from 0 to 1."""
+    return sum(row.share for row in tables.account if not Cause(row.cause).is_known and not row.line)
