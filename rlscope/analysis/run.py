@@ -32,6 +32,7 @@ class RunProgress:
     timesteps: int | None = None
     total_timesteps: int | None = None
     extrapolated_s: float | None = None
+    extrapolated_with_evaluation_s: float | None = None
 
 
 class Run:
@@ -195,13 +196,16 @@ def progress_of(swept: TraceSweep) -> RunProgress:
     if total is not None and len(trainings) > 1:
         total += earlier - (last.baseline_timesteps or 0)
     between_reports = sum(each.last_timesteps - each.first_timesteps for each in trainings)
-    extrapolated_s = None
+    extrapolated_s = with_evaluation_s = None
     if total is not None and between_reports > 0:
         elapsed_ns = sum(best.length_ns(ticks_without_evaluation(each)) for each in trainings)
         extrapolated_s = elapsed_ns * total / between_reports / NS_PER_S
+        evaluated_ns = sum(best.length_ns(each.evaluation_ticks) for each in trainings)
+        with_evaluation_s = extrapolated_s + evaluated_ns * total / between_reports / NS_PER_S
     return RunProgress(
         iterations=most,
         timesteps=timesteps_of(trainings),
         total_timesteps=total,
         extrapolated_s=extrapolated_s,
+        extrapolated_with_evaluation_s=with_evaluation_s,
     )

@@ -83,6 +83,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+#: Evaluation is said where it makes a training longer by more than that.
+SAID = 1.01
+
+
 class _Table(Table["RunTables", RowT], Generic[RowT]):
     """A table of this analysis, found from a run and other tables."""
 
@@ -489,6 +493,11 @@ class RunTables:
         return run.progress.extrapolated_s
 
     @fact()
+    def extrapolated_with_evaluation_s(self, run: Run) -> float | None:
+        """Return the same with evaluation, as much of it as there was; None if that is not known."""
+        return run.progress.extrapolated_with_evaluation_s
+
+    @fact()
     def tokens(self, run: Run) -> int | None:
         """Return how many tokens all samples had; None without samples."""
         return self.token_rates.tokens
@@ -595,7 +604,10 @@ class RunTables:
             if rates.trained_tokens_per_s is not None and rates.trained_tokens_per_s != rates.tokens_per_s:
                 parts[-1] += f" of which {digits(rates.trained_tokens_per_s)} were kept"
         if self.extrapolated_s is not None:
-            parts.append(f"about {duration(self.extrapolated_s)} for all {self.total_timesteps:,} timesteps")
+            whole_s = self.extrapolated_with_evaluation_s or self.extrapolated_s
+            parts.append(f"about {duration(whole_s)} for all {self.total_timesteps:,} timesteps")
+            if whole_s > SAID * self.extrapolated_s:
+                parts[-1] += f" ({duration(self.extrapolated_s)} without evaluation)"
         return ", ".join(parts)
 
 
