@@ -1,0 +1,57 @@
+"""The account of real trainings that are slow for a known reason: cause and line of the program's own code."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from recording import SCRIPTS, Recording, record, rlscope
+
+SCRIPT = SCRIPTS / "slow_for_a_reason.py"
+#: Where a program begins and ends, and what other programs on the machine take from it.
+AROUND = ("starting_up", "afterwards", "no_core")
+#: By reason: the cause, and what the row says that it was in.
+REASONS = {
+    "garbage_collection": ("garbage_collection", "", ""),
+    "tensor": ("no_stage", "backend", "torch.tensor"),
+    "sleep": ("waiting", "", "time.sleep"),
+    "function": ("no_stage", "python", ""),
+    "graph": ("backpropagation", "backend", "torch.run_backward"),
+}
+
+
+def largest(recording: Recording) -> dict[str, Any]:
+    rows = [row for row in recording.analysis["account"] if row["cause"] not in AROUND]
+    return max(rows, key=lambda row: row["seconds"])  # type: ignore[no-any-return]
+
+
+def is_the_reason(row: dict[str, Any], source: Path) -> bool:
+    return Path(row["file"]).name == source.name and source.read_text().splitlines()[row["line"] - 1].endswith(
+        "# the reason"
+    )
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_a_reason_is_found_with_its_line(reason: str, tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", SCRIPT.name, reason, options=("--lines",))
+    assert recording.returncode == 0, recording.stderr
+    row = largest(recording)
+    cause, category, called = REASONS[reason]
+    assert (row["cause"], row["category"], row["on"] or row["called"]) == (cause, category, called)
+    assert is_the_reason(row, SCRIPT)
+    wall_s = recording.analysis["processes"][0]["wall_s"]
+    assert sum(each["seconds"] for each in recording.analysis["account"]) == pytest.approx(wall_s)
+    shown = rlscope("analyze", recording.trace)
+    assert shown.returncode == 0 and len(shown.stdout.splitlines()) <= 25
+    assert f"{SCRIPT.name}:{row['line']}" in shown.stdout
+
+
+def test_writing_to_a_disk_is_a_cause_with_its_line(tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", SCRIPT.name, "disk", options=("--lines",))
+    rows = [row for row in recording.analysis["account"] if row["cause"] == "disk" and "fsync" in row["on"]]
+    assert rows and all(is_the_reason(row, SCRIPT) for row in rows)
+
+
+def test_an_update_that_grows_is_told(tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", SCRIPT.name, "graph")
+    grown = [row for row in recording.analysis["durations"] if row["grows"]]
+    assert "backpropagation" in {row["stage"] for row in grown}

@@ -1,0 +1,93 @@
+"""A hand-written training that is slow for one reason: `slow_for_a_reason.py REASON`; a comment marks the line of it."""
+
+import gc
+import os
+import sys
+import tempfile
+import time
+
+import numpy as np
+import torch
+
+REASON = sys.argv[1]
+torch.set_num_threads(1)
+policy = torch.nn.Linear(512, 8)
+optimizer = torch.optim.SGD(policy.parameters(), 0.001)
+
+
+def act(observation):
+    with torch.no_grad():
+        return policy(torch.from_numpy(observation))
+
+
+def update(batch):
+    loss = policy(batch).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
+def iteration():
+    observations = []
+    for _ in range(32):
+        observation = np.ones(512, dtype=np.float32)
+        act(observation)
+        observations.append(observation)
+    update(torch.from_numpy(np.array(observations)))
+
+
+def garbage():
+    heap = [[place] for place in range(200_000)]
+    for _ in range(20):
+        iteration()
+        gc.collect()  # the reason
+    return heap
+
+
+def tensors_of_lists():
+    for _ in range(10):
+        iteration()
+        torch.tensor([np.ones(2048) for _ in range(128)])  # the reason
+
+
+def sleep():
+    for _ in range(20):
+        iteration()
+        time.sleep(0.05)  # the reason
+
+
+def disk():
+    with tempfile.NamedTemporaryFile() as file:
+        for _ in range(20):
+            iteration()
+            file.write(bytes(1 << 20))
+            os.fsync(file.fileno())  # the reason
+
+
+def own_function():
+    counts = {}
+    for _ in range(20):
+        iteration()
+        for number in range(200_000):
+            counts[number % 7] = counts.get(number % 7, 0) + number  # the reason
+
+
+def graph_kept():
+    hidden = torch.zeros(8, 512)
+    for _ in range(60):
+        for _ in range(4):
+            hidden = torch.tanh(hidden + policy(hidden).mean())
+        optimizer.zero_grad()
+        hidden.mean().backward(retain_graph=True)  # the reason
+
+
+if __name__ == "__main__":
+    iteration()
+    {
+        "garbage_collection": garbage,
+        "tensor": tensors_of_lists,
+        "sleep": sleep,
+        "disk": disk,
+        "function": own_function,
+        "graph": graph_kept,
+    }[REASON]()
