@@ -198,9 +198,9 @@ class RunTables:
     )
     account = _Table(
         AccountRow,
-        lambda run, found: account_rows(found.purposes, found.path, OwnLines(run.swept, found.loops)),
+        lambda run, found: account_rows(found.purposes, found.breakdown, found.path, OwnLines(run.swept, found.loops)),
         per="cause, stage, category, whom or what was waited for, of the process that paces the run",
-        values="seconds, as recorded, and their share; they sum to the wall time of the process",
+        values="seconds, what recording added by itself, and their share; they sum to the wall time of the process",
     )
     threads = _Table(
         ThreadRow,

@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pieces import Piece, send, traced
 from random_scripts import scripts
-from trace_builder import ProcessScript, parse_script, write_scripts
+from trace_builder import ProcessScript, certain_cost, parse_script, write_scripts
 
 from rlscope.analysis.account.account import _called, _public, group_name
 from rlscope.analysis.account.causes import Cause
 from rlscope.analysis.analysis import Analysis, analyze
+from rlscope.analysis.correction.corrected import Correction
 from rlscope.model import STAGES, Category, Purpose
 from rlscope.report.first_screen import MOST_LINES, screen_lines
 from rlscope.report.screen import Screen
@@ -161,3 +162,24 @@ def test_a_native_function_is_called_as_people_write_it() -> None:
     assert [_public(name) for name in ("torch._C._nn.linear", "time.sleep", "_io.FileIO.write", "__call__")] == [
         "torch.linear", "time.sleep", "FileIO.write", "__call__",
     ]  # fmt: skip
+
+
+def test_what_recording_added_is_a_cause_and_in_no_other_one(tmp_path: Path) -> None:
+    script = "process start=0 stop=1000\nthread 0\n100 + simulation\n" + "".join(
+        f"{now} + simulator:step\n{now + 5} -\n" for now in range(110, 490, 10)
+    ) + "500 -\n600 + inference\n900 -\n"  # fmt: skip
+    trace = open_trace(write_scripts([parse_script(script)], tmp_path))
+    plain, corrected = (
+        analyze(trace),
+        analyze(trace, correction=Correction({"boundary": certain_cost(1, 1)}, "test", {})),
+    )
+    assert corrected.processes[0].corrected_wall_s is not None
+    added = corrected.processes[0].wall_s - corrected.processes[0].corrected_wall_s
+    found = seconds(corrected)
+    assert added > 50e-9
+    assert found.pop(("recording", "", "")) == pytest.approx(added, abs=2e-9)
+    before = seconds(plain)
+    assert found.keys() == before.keys()
+    assert sum(found.values()) == pytest.approx(1e-6 - added, abs=2e-9)
+    assert all(found[key] <= before[key] for key in found)
+    assert found["inference", "python", ""] == before["inference", "python", ""]

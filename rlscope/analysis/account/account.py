@@ -11,7 +11,8 @@ from rlscope.analysis.account.causes import Cause
 from rlscope.analysis.account.kinds import Bound, Kind
 from rlscope.analysis.account.owner_path import Followed, OwnerPath
 from rlscope.analysis.lines.own_lines import OwnLines
-from rlscope.analysis.rows import Row, Rows
+from rlscope.analysis.rows import Row, Rows, sums
+from rlscope.analysis.table_rows import BreakdownRow
 from rlscope.analysis.tables.purposes import PurposeRow
 from rlscope.model import NS_PER_S, STAGES, Category, LifePart, Purpose, Resource
 from rlscope.record.blocking import DISK
@@ -19,7 +20,9 @@ from rlscope.record.blocking import DISK
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AccountRow(Row):
-    """A cause of the wall time of the process that paces the run. The seconds, as recorded, sum to its `wall_s`.
+    """A cause of the wall time of the process that paces the run. The seconds sum to its `wall_s`.
+
+    Where recording is calibrated, what it added is a cause of its own, and is in no other one.
 
     Attributes:
         process: The process.
@@ -95,28 +98,35 @@ _OF_BOUND = {
 }
 
 
-def account_rows(purposes: Iterable[PurposeRow], path: OwnerPath | None, lines: OwnLines) -> Rows[AccountRow]:
+def account_rows(
+    purposes: Iterable[PurposeRow], breakdown: Iterable[BreakdownRow], path: OwnerPath | None, lines: OwnLines
+) -> Rows[AccountRow]:
     """Make the rows of `Analysis.account`, the longest first; none if no process took time.
 
     Args:
         purposes: What the time of processes was for.
+        breakdown: The same time by layers, with what is left of it where recording is taken out.
         path: What paces the run.
         lines: Of the program's own code.
     """
     if path is None:
         return Rows(AccountRow)
+    rows = [row for row in purposes if row.process == path.process]
+    left = _left_by_recording(rows, [row for row in breakdown if row.process == path.process])
     lengths: dict[_Key, int] = {}
-    waited_ns = 0
-    for row in purposes:
-        if row.process != path.process:
-            continue
-        ns = round(row.seconds * NS_PER_S)
+    waited_ns = recording_ns = 0
+    for row in rows:
+        whole_ns = round(row.seconds * NS_PER_S)
+        ns = round(whole_ns * left[_place(row)])
+        recording_ns += whole_ns - ns
         cause = _cause_of(row)
         if cause is Cause.WAITING:
             waited_ns += ns
         else:
             key = _key_of(row, cause)
             lengths[key] = lengths.get(key, 0) + ns
+    if recording_ns:
+        lengths[_Key(Cause.RECORDING, evidence=_query("processes", {"process": path.process}))] = recording_ns
     for key, ns in _divided(waited_ns, _waits_of(path)):
         lengths[key] = lengths.get(key, 0) + ns
     wall_ns = sum(lengths.values())
@@ -125,6 +135,25 @@ def account_rows(purposes: Iterable[PurposeRow], path: OwnerPath | None, lines: 
         AccountRow,
         (_row(path.process, key, ns, ns / wall_ns, lines) for key, ns in ordered if ns),
     )
+
+
+_Place = tuple[str, str, str, str]
+
+
+def _place(row: PurposeRow | BreakdownRow) -> _Place:
+    return row.phase, row.stage, row.category, row.resource
+
+
+def _left_by_recording(purposes: Iterable[PurposeRow], breakdown: Iterable[BreakdownRow]) -> Mapping[_Place, float]:
+    """Return which part of the time in each place was not added by recording; 1 where there is no correction.
+
+    Where correction takes what a thread did beside a device, what is left counts as the device's: more than 1.
+    """
+    recorded_s = sums((_place(row), row.seconds) for row in purposes)
+    added_s = sums(
+        (_place(row), row.seconds - row.corrected_seconds) for row in breakdown if row.corrected_seconds is not None
+    )
+    return {place: 1 - added_s.get(place, 0.0) / s if s > 0 else 1.0 for place, s in recorded_s.items()}
 
 
 def _row(process: str, key: _Key, ns: int, share: float, lines: OwnLines) -> AccountRow:

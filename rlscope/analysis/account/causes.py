@@ -48,4 +48,5 @@ class Cause(Name):
     NO_STAGE = "no_stage", "in no stage", False, True, ""
     NO_LOOP = "no_loop", "in no loop", False, True, ""
     BLOCKED = "blocked", "blocked, not known in what", False, False, ""
+    RECORDING = "recording", "recording itself", True, False, ""
     AFTERWARDS = "afterwards", "afterwards", True, False, ""

@@ -13,7 +13,7 @@ from rlscope.text.numbers import digits, duration
 #: A cause with a smaller share of the time in which the run trains is not worth a change.
 LEAST_SHARE = 0.1
 #: They are no part of the time in which a run trains.
-AROUND = (Cause.STARTING_UP, Cause.AFTERWARDS)
+AROUND = (Cause.STARTING_UP, Cause.AFTERWARDS, Cause.RECORDING)
 
 
 def changes_of(account: Iterable[AccountRow], cores: CoreUse, path: OwnerPath | None) -> tuple[str, ...]:
