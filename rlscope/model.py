@@ -13,7 +13,7 @@ NO_PHASE = "(none)"
 #: The phase in which a policy is tested, which is no part of training.
 EVALUATION = "evaluation"
 #: Other operations whose names say what their time is for; the last two write an answer, token by token.
-REWARD, TOOL_CALL, WAIT_FOR_BATCH, DECODING = "reward", "tool_call", "wait_for_batch", ("generate", "decode")
+REWARD, TOOL_CALL, WAIT_FOR_BATCH = "reward", "tool_call", "wait_for_batch"
 
 Member = TypeVar("Member", bound=Enum)
 

@@ -37,6 +37,13 @@ class OpenedAnalysis(Analysis):
         self.recover = recover
         self.correct = correct
 
+    def __repr__(self) -> str:
+        """Return the lines that `rlscope analyze` prints."""
+        from rlscope.report.first_screen import screen_lines  # which a program that records does not need
+        from rlscope.report.screen import Screen
+
+        return "\n".join(screen_lines(self, Screen.of_stdout()))
+
     def page(self) -> "Frame":
         """Return the page that `rlscope report` writes, for a notebook to show. It reads the trace once more."""
         from rlscope.page.grid import bins_for

@@ -1,11 +1,12 @@
-"""Traces of processes that do pieces of work one after the other, as advice is tested with."""
+"""Traces of processes that do pieces of work one after the other, as paths and accounts are tested with."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.trace_writer import TraceWriter
-from rlscope.analysis.advice.advice import Advice
+from rlscope.analysis.account.kinds import Bound
+from rlscope.analysis.account.owner_path import OwnerPath, Work
 from rlscope.analysis.analysis import analyze
 from rlscope.model import NO_OPERATION, STAGES, Category, DeviceWork
 from rlscope.trace.reader import open_trace
@@ -74,8 +75,16 @@ def traced(
     return writer.write_complete()
 
 
-def advice_of(trace: Path) -> Advice:
-    """The advice on a trace, which there must be."""
-    advice = analyze(open_trace(trace)).advice
-    assert advice is not None
-    return advice
+def path_of(trace: Path) -> OwnerPath:
+    """The path of a trace, which there must be."""
+    path = analyze(open_trace(trace)).path
+    assert path is not None
+    return path
+
+
+def bounds(work: Work) -> dict[str, float]:
+    """Seconds of a path by what they were bound by, without what is less than a microsecond."""
+    found: dict[Bound, float] = {}
+    for kind, seconds in work.mix.items():
+        found[kind.bound] = found.get(kind.bound, 0.0) + seconds
+    return {bound.value: round(seconds, 6) for bound, seconds in found.items() if seconds > 1e-6}

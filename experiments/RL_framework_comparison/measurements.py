@@ -19,7 +19,7 @@ from experiments.verdicts.statistics import Estimate, estimated_mean
 from rlscope.analysis.correction.corrected import AppliedCorrection
 from rlscope.model import COMPILE
 
-#: What of an analysis is kept: all that results and advice need, and whether the recording was whole.
+#: What of an analysis is kept: all that results and an owner path need, and whether the recording was whole.
 KEPT_FIELDS = (
     "schema", "complete", "dropped_events", "processes", "breakdown", "transitions", "gpu", "gpu_operations",
     "iterations", "timesteps", "total_timesteps", "correction", "uncorrected",

@@ -1,4 +1,4 @@
-"""This file makes the page of a run of each workload, and says on the page of their study what bounds them."""
+"""This file makes the page of a run of each workload, and says on the page of their study where its time went."""
 
 import os
 from collections.abc import Iterable
@@ -10,6 +10,7 @@ import pandas as pd
 from experiments.harness.progress import Workload
 from experiments.verdicts.corrected import correction_for
 from experiments.verdicts.study_page import StudyPage
+from rlscope.analysis.account.words import account_sentence
 from rlscope.page.grid import bins_for
 from rlscope.page.make_page import make_page
 from rlscope.page.plain_page import link
@@ -26,11 +27,11 @@ class RunPage(NamedTuple):
     group: str
     workload: str
     page: str
-    advice: str
+    causes: str
 
 
 def add_runs(page: StudyPage, traces: Iterable[tuple[Workload, Path]]) -> None:
-    """Say what bounds the first repetition of each workload, beside a link to the page of that run.
+    """Say where the time of the first repetition of each workload went, beside a link to the page of that run.
 
     Args:
         page: the study's.
@@ -41,7 +42,7 @@ def add_runs(page: StudyPage, traces: Iterable[tuple[Workload, Path]]) -> None:
         first.setdefault(workload, trace)
     rows = [run_page(workload, trace, page.output) for workload, trace in first.items()]
     if rows:
-        page.heading("What bounds each run")
+        page.heading("Where the time of each run went")
         page.table(pd.DataFrame(rows), markup={"page": lambda target: link(target, "page of the run")})
 
 
@@ -53,5 +54,4 @@ def run_page(workload: Workload, directory: Path, output: Path) -> RunPage:
     place = Path(PAGES, workload.group, f"{workload.name}.html")
     (output / place).parent.mkdir(parents=True, exist_ok=True)
     (output / place).write_text(make_page([run]), encoding="utf-8")
-    advice = run.analysis.advice
-    return RunPage(workload.group, workload.name, place.as_posix(), advice.text if advice is not None else "")
+    return RunPage(workload.group, workload.name, place.as_posix(), account_sentence(run.analysis))

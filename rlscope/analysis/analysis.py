@@ -1,8 +1,5 @@
 """This file makes the analysis of a trace, which is what `rlscope analyze` shows of it."""
 
-from functools import cached_property
-
-from rlscope.analysis.advice.advice import Advice, advise
 from rlscope.analysis.correction.corrected import Correction
 from rlscope.analysis.run import Run
 from rlscope.analysis.run_tables import RunTables
@@ -12,15 +9,10 @@ from rlscope.trace.reader import Trace
 
 
 class Analysis(RunTables):
-    """This is what `rlscope analyze` shows: the tables of a run, and what they advise.
+    """This is what `rlscope analyze` shows: the tables of a run.
 
     It has no fields of its own, and to make it a dataclass would take as long as the import of a file.
     """
-
-    @cached_property
-    def advice(self) -> Advice | None:
-        """Return what bounds the run; None if no process took time."""
-        return advise(self)
 
     @property
     def no_core_share(self) -> float:
@@ -28,10 +20,10 @@ class Analysis(RunTables):
         return self.cores.no_core_share
 
     def _repr_html_(self) -> str:
-        """Show the analysis in a notebook: what bounds the run, and where its time went."""
+        """Show the analysis in a notebook: where its time went."""
         from rlscope.analysis.outline.html import html_of  # which only notebooks need
 
-        return html_of(self, self.advice)
+        return html_of(self)
 
 
 def analyze(

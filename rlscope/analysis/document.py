@@ -1,4 +1,4 @@
-"""This file makes the document of `analyze --json`: all that is known of a trace, and the advice."""
+"""This file makes the document of `analyze --json`: all that is known of a trace."""
 
 from dataclasses import asdict, is_dataclass
 from typing import Any
@@ -12,16 +12,6 @@ SCHEMA = 1
 
 def document_of(analysis: Analysis) -> dict[str, object]:
     """Return the document of `analyze --json`, schema 1."""
-    return tables_of(analysis) | {"advice": advice_of(analysis)}
-
-
-def advice_of(analysis: Analysis) -> dict[str, object] | None:
-    """Return the document's advice; None if no process took time."""
-    return analysis.advice.to_json_dict() if analysis.advice is not None else None
-
-
-def tables_of(analysis: Analysis) -> dict[str, object]:
-    """Return all of the document but the advice."""
     found: dict[str, object] = {"schema": SCHEMA}
     for name, member in members().items():
         if member.in_document and (not member.beside or getattr(analysis, member.beside)):

@@ -514,7 +514,7 @@ class RunTables:
 
     @fact()
     def evaluation_s(self, run: Run) -> Mapping[str, float]:
-        """Return how long each process was in the phase `evaluation`, which advice, figures and rates leave out.
+        """Return how long each process was in the phase `evaluation`, which figures and rates leave out.
 
         Without processes of which nothing but evaluation is known: there it is left out of nothing.
         """

@@ -9,7 +9,6 @@ from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from rlscope.analysis.advice.advice import Advice
 from rlscope.analysis.document import SCHEMA
 from rlscope.analysis.rows import Row, Rows
 from rlscope.analysis.run_tables import members
@@ -100,9 +99,6 @@ def document_schema() -> Schema:
     properties: dict[str, Schema] = {"schema": {"const": SCHEMA}}
     properties |= {name: _of_member(member, schemas) for name, member in shown.items()}
     schemas.definitions["BreakdownRow"]["required"] = ["seconds"]  # of the other columns it has those that `--by` names
-    advice = schemas.object(Advice)
-    advice["properties"]["text"] = {"type": "string", "description": "the sentences as a paragraph"}
-    properties["advice"] = {"anyOf": [advice, {"type": "null"}]}
     required = [name for name in properties if name not in shown or not shown[name].beside]
     found = {"type": "object", "properties": properties, "required": required}
     return whole(f"rlscope analyze --json, schema {SCHEMA}", found, schemas)

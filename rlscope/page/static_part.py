@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlscope.model import NS_PER_S, LifePart
-from rlscope.page.advice_part import advice_part
+from rlscope.page.account_part import account_part
 from rlscope.page.bars import bar
 from rlscope.text import as_html
 from rlscope.text.commands import without_secrets
@@ -15,7 +15,6 @@ from rlscope.version import __version__
 def static_part(title: str, trace: Mapping[str, Any], warnings: Sequence[str]) -> str:
     """Show without a script what is known of a trace of the header; `title` is empty where there is no other one."""
     document = trace["document"]
-    advice = document["advice"]
     life = document["life"]
     length_s = trace["length_s"] if life is None else life["wall_ns"] / NS_PER_S
     facts = [duration(length_s), counted(len(trace["processes"]), "process", "processes")]
@@ -24,8 +23,7 @@ def static_part(title: str, trace: Mapping[str, Any], warnings: Sequence[str]) -
     parts = [f"<h2>{as_html(title)}</h2>"] if title else []
     parts.append(f"<p>{as_html(', '.join(facts))}</p>")
     parts += [f'<p class="warning">{as_html(warning)}</p>' for warning in warnings]
-    if advice is not None:
-        parts.append(advice_part(advice))
+    parts.append(account_part(trace["account"]))
     parts.append("<noscript>" + breakdown(document) + processes(document) + "</noscript>")
     return "".join(parts)
 
@@ -74,7 +72,7 @@ def breakdown(document: dict[str, Any]) -> str:
         for (stage, category), seconds in sorted(sums.items(), key=lambda item: -item[1])
     )
     head = "<tr><th>part</th><th>layer</th><th>seconds</th><th>share</th><th></th></tr>"
-    return f"<table><caption>Where the time went</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
+    return f"<table><caption>The time of all processes</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
 
 
 def processes(document: dict[str, Any]) -> str:

@@ -11,13 +11,14 @@ import numpy as np
 from rlscope._analysis import event_window
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.detail.swept import SweptInstances, SweptLength, ThreadEvents
-from rlscope.analysis.document import advice_of, tables_of
+from rlscope.analysis.document import document_of
 from rlscope.analysis.lines.frames import frames_of
 from rlscope.analysis.rows import sums
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
 from rlscope.analysis.tables.calls import call_rows, detail_of
 from rlscope.analysis.tables.loop import rows_by_part
 from rlscope.model import NS_PER_S, Category
+from rlscope.page.account_part import account_of
 from rlscope.page.container import Array
 from rlscope.page.grid import Series, pack_bins, phase_bins
 from rlscope.page.iterations import Iterations
@@ -77,8 +78,8 @@ class TraceData:
             "name": self.name,
             "length_s": max(process["end_s"] for process in processes),
             "processes": processes,
-            # What bounds the run is of all operations, not of those alone that tables name.
-            "document": without_nan(tables_of(analysis) | {"breakdown": lives, "advice": advice_of(self.analysis)}),
+            "account": account_of(self.analysis),
+            "document": without_nan(document_of(analysis) | {"breakdown": lives}),
             "device_work": without_nan(analysis.device_work.records()),
             "left_out": [*left_out, *self.samples_left_out(processes)],
             "calls": call_rows(self.swept).records(),

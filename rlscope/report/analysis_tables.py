@@ -5,16 +5,16 @@ from collections.abc import Sequence
 
 import click
 
-from rlscope.analysis.advice.advice import Advice
+from rlscope.analysis.account.findings import notes
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.outline.tree import LEAST_SHARE, life_parts, tree_lines
+from rlscope.analysis.outline.tree import LEAST_SHARE, tree_lines
 from rlscope.analysis.rows import Record, sums
 from rlscope.analysis.stage_names import stage_name_lines
 from rlscope.analysis.table_rows import TransitionRow
 from rlscope.analysis.tables.breakdown import CORRECTED
 from rlscope.analysis.tables.purposes import OF_PART, seconds_beside_training
-from rlscope.model import NO_OPERATION, LifePart
-from rlscope.report.bars import Part, bar_lines, tree_parts
+from rlscope.model import NO_OPERATION
+from rlscope.report.bars import bar_lines, tree_parts
 from rlscope.report.counter_lines import counter_lines, counters_shown
 from rlscope.report.device_tables import (
     gpus_shown,
@@ -24,7 +24,7 @@ from rlscope.report.device_tables import (
     shares_shown,
     sync_points_shown,
 )
-from rlscope.report.first_screen import screen_lines
+from rlscope.report.first_screen import screen_lines, whole_lines
 from rlscope.report.joined import joined
 from rlscope.report.process_tables import (
     TOTALS,
@@ -58,10 +58,6 @@ from rlscope.report.tables import most, number, table_lines, where_text
 from rlscope.text import line_text
 from rlscope.text.numbers import digits, digits_ends
 
-#: As many changes are worth trying at once.
-CHANGES_SHOWN = 2
-EDGES_SHOWN = 20
-TRANSITIONS_SHOWN = 10
 SITES_TITLE = "Lines that made native calls"
 #: The function of time outside any recorded call.
 PYTHON = "(Python)"
@@ -70,15 +66,15 @@ UNSEEN = "(after the last stack)"
 
 
 def print_analyses(analyses: Sequence[Analysis], is_whole: bool) -> None:
-    """Print each analysis: what bounds the run, where its time went, tables that say more, and notes.
+    """Print each analysis: the first screen, or the whole account, tables that say more, and notes.
 
     Args:
         analyses: Of the traces.
-        is_whole: Whether nothing is to be left out that is small.
+        is_whole: Whether nothing is to be left out.
     """
     screen = Screen.of_stdout()
     for place, analysis in enumerate(analyses):
-        lines = _Text(analysis, screen, True).lines() if is_whole else screen_lines(analysis, screen)
+        lines = _Text(analysis, screen).lines() if is_whole else screen_lines(analysis, screen)
         _print(([""] if place else []) + lines)
 
 
@@ -134,16 +130,15 @@ def _print(lines: Sequence[str]) -> None:
 
 
 class _Text:
-    """The lines of one analysis."""
+    """All lines of one analysis: the account, all tables, and notes."""
 
-    def __init__(self, analysis: Analysis, screen: Screen, is_whole: bool) -> None:
+    def __init__(self, analysis: Analysis, screen: Screen) -> None:
         self._analysis = analysis
         self._screen = screen
-        self._is_whole = is_whole
 
     def lines(self) -> list[str]:
         """Return all lines: sections with an empty line between two."""
-        tables = (
+        sections = (
             self._tree(),
             self._purposes(),
             *self._processes(),
@@ -152,39 +147,19 @@ class _Text:
             self._tasks(),
             *self._samples(),
             *self._devices(),
+            self._notes(),
         )
-        sections = [self._bound(), *tables, self._notes()]
-        lines = _head(self._analysis, self._screen)
+        lines = [*_head(self._analysis, self._screen), *whole_lines(self._analysis, self._screen)]
         for section in sections:
             lines += ["", *section] if section else []
         return lines
 
-    def _bound(self) -> list[str]:
-        """Say what bounds the run, and which changes are worth trying."""
-        advice = self._analysis.advice
-        if advice is None:
-            return []
-        said = advice.sentences
-        lines = self._screen.filled(said.causes[0], following="  ")
-        lines += bar_lines(_life(self._analysis, advice, self._is_whole), self._screen)
-        for sentence in (*said.purposes, *said.lines, *said.waits, *said.memory):
-            lines += self._screen.filled(sentence, "- ", "  ")
-        if changes := advice.worth_trying:
-            lines.append("Worth trying, at most:")
-            for change in changes if self._is_whole else changes[:CHANGES_SHOWN]:
-                lines += self._screen.filled(change, "- ", "  ")
-        for sentence in () if changes else said.changes:
-            lines += self._screen.filled(sentence)
-        return lines
-
     def _tree(self) -> list[str]:
         analysis = self._analysis
-        whole = tree_parts(tree_lines(analysis, self._is_whole))
+        whole = tree_parts(tree_lines(analysis, is_whole=True))
         if not whole or analysis.path is None:
             return []
-        of = "the process"
-        if len(analysis.processes) > 1:
-            of = "each process" if self._is_whole else analysis.path.process
+        of = "each process" if len(analysis.processes) > 1 else "the process"
         corrected = ", without what recording added" if analysis.correction is not None else ""
         title = self._screen.shown(f"Where the time of {of} went{corrected}")
         return [self._screen.cut(title, self._screen.width), *bar_lines(whole, self._screen)]
@@ -194,14 +169,12 @@ class _Text:
         path = self._analysis.path
         seconds = {} if path is None else seconds_beside_training(self._analysis.purposes, path.process)
         whole_s = sum(seconds.values())
-        least_s = 0.0 if self._is_whole else LEAST_SHARE * whole_s
-        if path is None or not any(s >= least_s for purpose, s in seconds.items() if purpose not in OF_PART.values()):
+        if path is None or all(purpose in OF_PART.values() for purpose in seconds):
             return []
         shown: list[Record] = [
             {"purpose": purpose.words, "seconds": s, "percent": 100 * s / whole_s} for purpose, s in seconds.items()
         ]
-        shares = [s / whole_s for s in seconds.values()]
-        return self._large(f"What the time of {path.process} was for", shown, shares, len(shown))
+        return self._table(f"What the time of {path.process} was for", shown)
 
     def _processes(self) -> list[list[str]]:
         """Return tree, trainings, phases, waits, dependencies and memory of processes, each only where there is any."""
@@ -210,61 +183,51 @@ class _Text:
         if len(analysis.processes) > 1:
             names = _processes_shown(analysis)
             rows = [{name: row[name] for name in names} for row in process_tree(analysis)]
-            found.append(_most("Processes", rows, "wall_s", self._screen, self._is_whole))
+            found.append(table_lines("Processes", rows, self._screen))
         if any(row.training > 1 for row in analysis.trainings):
-            trainings = analysis.trainings.records()
-            found.append(self._large("Trainings", trainings, [1.0] * len(trainings), EDGES_SHOWN))
+            found.append(self._table("Trainings", analysis.trainings.records()))
         if phases := phases_shown(analysis):
-            found.append(self._most("Phases", phases, "wall_s"))
+            found.append(self._table("Phases", phases))
         if waits := waits_shown(analysis):
-            found.append(self._large("Waits", waits, [number(row["percent"]) / 100 for row in waits], EDGES_SHOWN))
+            found.append(self._table("Waits", waits))
         if edges := waited_for(analysis):
             named = [{"calls" if name == "count" else name: cell for name, cell in row.items()} for row in edges]
-            found.append(self._large("Who waited for whom", named, [1.0] * len(edges), EDGES_SHOWN))
+            found.append(self._table("Who waited for whom", named))
         if memory := memory_shown(analysis):
-            found.append(self._large("Memory: the most, by stage", memory, [1.0] * len(memory), EDGES_SHOWN))
+            found.append(self._table("Memory: the most, by stage", memory))
         return found
 
     def _ranks(self) -> list[list[str]]:
         """Return what ranks did with their time, who kept them waiting, and their calls; nothing without ranks."""
         tables = (
-            (RANKS_TITLE, ranks_shown(self._analysis), "wall_s"),
-            (DEVICE_RANKS_TITLE, self._analysis.device_ranks.records(), "wall_s"),
-            (STRAGGLERS_TITLE, stragglers_shown(self._analysis), "late_s"),
+            (RANKS_TITLE, ranks_shown(self._analysis)),
+            (DEVICE_RANKS_TITLE, self._analysis.device_ranks.records()),
+            (STRAGGLERS_TITLE, stragglers_shown(self._analysis)),
         )
-        found = [_most(title, rows, column, self._screen, self._is_whole) for title, rows, column in tables if rows]
-        for title, rows in (
-            (COLLECTIVES_TITLE, self._analysis.collectives),
-            (KERNELS_TITLE, self._analysis.collective_kernels),
-        ):
-            calls = collectives_shown(rows)
-            waited_s = [number(row["wait_s"]) + number(row["transfer_s"]) for row in calls]
-            whole_s = max(waited_s, default=0.0)
-            shares = [each_s / whole_s if whole_s else 1.0 for each_s in waited_s]
-            found += [self._large(title, calls, shares, EDGES_SHOWN)] if calls else []
-        return found
+        calls = (
+            (COLLECTIVES_TITLE, collectives_shown(self._analysis.collectives)),
+            (KERNELS_TITLE, collectives_shown(self._analysis.collective_kernels)),
+        )
+        return [
+            *(table_lines(title, rows, self._screen) for title, rows in tables if rows),
+            *(self._table(title, rows) for title, rows in calls if rows),
+        ]
 
     def _transitions(self) -> list[str]:
         rows = sorted(self._analysis.transitions, key=lambda row: -row.count)
-        whole = sum(row.count for row in rows)
-        shares = [row.count / whole if whole else 0.0 for row in rows]
         shown = [_transition(row, len(self._analysis.processes) > 1) for row in rows]
-        return self._large("Transitions from one layer into another", shown, shares, TRANSITIONS_SHOWN) if rows else []
+        return self._table("Transitions from one layer into another", shown) if rows else []
 
     def _tasks(self) -> list[str]:
         tasks = self._analysis.tasks.records()
-        return self._most(TASKS_TITLE, tasks, "elapsed_s") if tasks else []
+        return self._table(TASKS_TITLE, tasks) if tasks else []
 
     def _samples(self) -> list[list[str]]:
         samples, tails = self._analysis.samples.records(), self._analysis.sample_tails.records()
         if not samples:
             return []
-        found = [self._most(SAMPLES_TITLE, samples, "count")]
-        return (
-            [*found, self._most(TAILS_TITLE, tails, "tail_s")]
-            if any(row.tail_s for row in self._analysis.sample_tails)
-            else found
-        )
+        has_tails = any(row.tail_s for row in self._analysis.sample_tails)
+        return [self._table(SAMPLES_TITLE, samples), *([self._table(TAILS_TITLE, tails)] if has_tails else [])]
 
     def _devices(self) -> list[list[str]]:
         """Devices, what was launched on them, and hardware counters; nothing where there are none."""
@@ -273,57 +236,28 @@ class _Text:
         if analysis.gpu:
             found.append(table_lines("GPUs", gpus_shown(analysis), self._screen))
             operations = operations_on_gpus(analysis)
-            found.append(self._most("GPU time by launching operation", operations, "busy_s"))
+            found.append(self._table("GPU time by launching operation", operations))
         if analysis.device_shares:
             found.append(table_lines("Who had the GPU", shares_shown(analysis), self._screen))
         if switches := analysis.device_switches.records():
-            found.append(self._most("How the GPU passed from one process to another", switches, "seconds"))
+            found.append(self._table("How the GPU passed from one process to another", switches))
         if analysis.sync_points:
-            found.append(self._most("Where the CPU waited for the GPU", sync_points_shown(analysis), "seconds"))
+            found.append(self._table("Where the CPU waited for the GPU", sync_points_shown(analysis)))
         if analysis.launches:
-            found.append(self._most("Whose launches the GPU waited for", launches_shown(analysis), "graph_saves_s"))
+            found.append(self._table("Whose launches the GPU waited for", launches_shown(analysis)))
         if analysis.device_idle:
-            idle = idle_shown(analysis)
-            shares_of_idle = [number(row["percent"]) / 100 for row in idle]
-            title = "Why GPUs did nothing in the training loop"
-            found.append(self._large(title, idle, shares_of_idle, len(idle)))
+            found.append(self._table("Why GPUs did nothing in the training loop", idle_shown(analysis)))
         if analysis.counters:
             counters = counters_shown(analysis.counters)
-            found.append(self._most("Hardware counters by launching operation", counters, "busy_s"))
+            found.append(self._table("Hardware counters by launching operation", counters))
         return found
 
     def _notes(self) -> list[str]:
-        advice = self._analysis.advice
-        notes = [*(advice.sentences.limits if advice is not None else ()), *process_lines(self._analysis)]
-        notes += _facts(self._analysis)
-        if not self._is_whole:
-            notes.append("`--all` shows what is below 1 % too")
-        return _listed("Notes", notes, self._screen) if notes else []
+        said = [*notes(self._analysis), *process_lines(self._analysis), *_facts(self._analysis)]
+        return _listed("Notes", said, self._screen) if said else []
 
-    def _most(self, title: str, rows: Sequence[Record], column: str) -> list[str]:
-        return _most(title, _without_trivial(rows), column, self._screen, self._is_whole)
-
-    def _large(self, title: str, rows: Sequence[Record], shares: Sequence[float], most_rows: int) -> list[str]:
-        return _large(title, rows, shares, most_rows, self._screen, self._is_whole)
-
-
-def _life(analysis: Analysis, advice: Advice, is_whole: bool) -> list[Part]:
-    """Return the parts of the life of the process that paces the run, and the causes of the part that advice is of.
-
-    Small causes are one part, unless there is only one.
-    """
-    parts = life_parts(analysis, advice.process)
-    wall_s = sum(branch.seconds for branch in parts.values())
-    small = [] if is_whole else [each for each in advice.causes if each.share < LEAST_SHARE]
-    shown = [(each.cause.words, each.seconds) for each in advice.causes if len(small) < 2 or each not in small]
-    if len(small) > 1:
-        shown.append((f"{len(small)} more below 1 %", sum(each.seconds for each in small)))
-    causes = [Part(1, words, seconds, seconds / wall_s) for words, seconds in shown]
-    advised = LifePart.LOOP if LifePart.LOOP in parts else LifePart.UNPLACED
-    found = []
-    for part, branch in parts.items():
-        found += [Part(0, part.value, branch.seconds, branch.share), *(causes if part is advised else ())]
-    return found
+    def _table(self, title: str, rows: Sequence[Record]) -> list[str]:
+        return table_lines(title, _without_trivial(rows), self._screen)
 
 
 def _listed(title: str, sentences: Sequence[str], screen: Screen) -> list[str]:

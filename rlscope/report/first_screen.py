@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.cells import cell_len
 
 from rlscope.analysis.account.findings import findings
-from rlscope.analysis.account.words import Line, account_lines, folded, unknown_share
+from rlscope.analysis.account.words import Line, account_lines, account_title, folded, unknown_share
 from rlscope.analysis.analysis import Analysis
 from rlscope.report.screen import Screen, padded
 from rlscope.text.numbers import duration, percent
@@ -28,7 +28,8 @@ def screen_lines(analysis: Analysis, screen: Screen) -> list[str]:
         screen: What is written to.
     """
     head = [*_title(analysis, screen)]
-    tail = [*_changes(analysis, screen), *_findings(analysis, screen), *_more(analysis, screen)]
+    tail = [*_changes(analysis, screen, MOST_CHANGES), *_findings(analysis, screen, MOST_FINDINGS)]
+    tail += _more(analysis, screen)
     lines = account_lines(analysis)
     room = MOST_LINES - len(head) - len(tail)
     for shown in range(min(len(lines), MOST_CAUSES), 0, -1):
@@ -36,6 +37,13 @@ def screen_lines(analysis: Analysis, screen: Screen) -> list[str]:
         if len(table) <= room:
             break
     return [*head, *table, *tail] if lines else [*head, *tail]
+
+
+def whole_lines(analysis: Analysis, screen: Screen) -> list[str]:
+    """Return what the first screen has, with all causes, changes and findings."""
+    lines = account_lines(analysis)
+    table = _account(analysis, lines, screen) if lines else ()
+    return [*table, *_changes(analysis, screen, None), *_findings(analysis, screen, None)]
 
 
 def _title(analysis: Analysis, screen: Screen) -> Iterator[str]:
@@ -49,8 +57,7 @@ def _title(analysis: Analysis, screen: Screen) -> Iterator[str]:
 
 def _account(analysis: Analysis, lines: Sequence[Line], screen: Screen) -> Iterator[str]:
     yield ""
-    of = f" ({analysis.path.process}, which paces the run)" if analysis.path and len(analysis.processes) > 1 else ""
-    yield screen.cut(screen.shown(f"Where the time went{of}"), screen.width)
+    yield screen.cut(screen.shown(account_title(analysis)), screen.width)
     names = [screen.shown(line.name) for line in lines]
     seconds = [screen.shown(duration(line.seconds)) for line in lines]
     shares = [percent(line.share) for line in lines]
@@ -66,17 +73,17 @@ def _account(analysis: Analysis, lines: Sequence[Line], screen: Screen) -> Itera
                 yield from screen.filled(where, INDENT * 2)
 
 
-def _changes(analysis: Analysis, screen: Screen) -> Iterator[str]:
+def _changes(analysis: Analysis, screen: Screen, most: int | None) -> Iterator[str]:
     if analysis.changes:
         yield ""
         yield "What would make it faster"
-    for change in analysis.changes[:MOST_CHANGES]:
+    for change in analysis.changes[:most]:
         yield from screen.filled(change, INDENT, INDENT * 2)
 
 
-def _findings(analysis: Analysis, screen: Screen) -> Iterator[str]:
+def _findings(analysis: Analysis, screen: Screen, most: int | None) -> Iterator[str]:
     """Say what else stands out: what takes longer each time, memory that grows, ranks that keep others waiting."""
-    found = findings(analysis)[:MOST_FINDINGS]
+    found = findings(analysis)[:most]
     if found:
         yield ""
     for sentence in found:

@@ -18,7 +18,7 @@ from rlscope.report.remarks import core_lines, device_lines, device_name, warnin
 from rlscope.report.sentences import (
     DEVICE_RANKS_TITLE,
     RANKS_TITLE,
-    advice_lines,
+    cause_lines,
     correction_lines,
     evaluation_lines,
 )
@@ -66,11 +66,11 @@ class ReportPage(Page):
 def write_report(analyses: dict[str, Analysis], output: Path, draw: Draw = draw_here) -> list[str]:
     """Write the page and everything on it into `output`, and return what is to be said of it in a terminal."""
     page = ReportPage("RL-Scope report", draw)
-    advice = _named(analyses, advice_lines)
+    causes = _named(analyses, cause_lines)
     caption = correction_caption(analyses.values())
     page.paragraph(f"Where the time went in {', '.join(analyses)}. {caption} {RECORDED}")
     for name, analysis in analyses.items():
-        for line in advice[name]:
+        for line in causes[name]:
             page.paragraph(line)
         for warning in warnings(name, analysis):
             page.warning(warning)
@@ -85,7 +85,7 @@ def write_report(analyses: dict[str, Analysis], output: Path, draw: Draw = draw_
         add_trace(page, name, analysis, output, ending)
     page.write(output / FIGURES)
     others = (device_lines, counter_lines, correction_lines, stage_name_lines)
-    said = [advice, *(_named(analyses, lines) for lines in others)]
+    said = [causes, *(_named(analyses, lines) for lines in others)]
     return [line for by_name in said for lines in by_name.values() for line in lines]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from rlscope.analysis.account.words import account_sentence
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.correction.corrected import AppliedCorrection
 from rlscope.analysis.machines import MEASURED
@@ -20,9 +21,13 @@ KERNELS_TITLE = "Kernels of communicators"
 TAILS_TITLE = "Tails of iterations: from 90 % of the samples to the last"
 
 
-def advice_lines(analysis: Analysis) -> list[str]:
-    """Say in one paragraph what bounds a run; return no line if no process took time."""
-    return [analysis.advice.text] if analysis.advice is not None else []
+def cause_lines(analysis: Analysis) -> list[str]:
+    """Say where the time of the process that paces the run went, and what would make it faster."""
+    said = account_sentence(analysis)
+    lines = [f"Where the time went: {said}."] if said else []
+    if analysis.changes:
+        lines.append(f"What would make it faster: {'; or '.join(analysis.changes)}.")
+    return lines
 
 
 def added_text(found: AppliedCorrection) -> str:
@@ -49,7 +54,7 @@ def evaluation_lines(analysis: Analysis) -> list[str]:
     """Say how long each process that evaluated beside its training did so, and that this time is left out."""
     several = len(analysis.processes) > 1
     return [
-        f"evaluation{f' in {process}' if several else ''}: {duration(seconds)}, left out of advice, figures, "
+        f"evaluation{f' in {process}' if several else ''}: {duration(seconds)}, left out of figures, "
         "transitions and the time for all timesteps"
         for process, seconds in analysis.evaluation_s.items()
     ]

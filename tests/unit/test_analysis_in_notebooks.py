@@ -13,7 +13,7 @@ from rlscope.errors import TraceError
 
 HOSTILE = "<script>alert('x')</script>&\u202e\x1b[31m" * 20
 S = 1_000_000_000
-TAGS = {"p", "b", "code", "table", "thead", "tbody", "tr", "th", "td", "div"}
+TAGS = {"p", "b", "code", "table", "thead", "tbody", "tr", "th", "td", "div", "ul", "li"}
 
 
 class Tags(HTMLParser):
@@ -45,8 +45,8 @@ def analysis_of(directory: Path, names: list[str], processes: int = 1) -> Analys
 
 def test_it_shows_shares_as_bars(tmp_path: Path) -> None:
     html = analysis_of(tmp_path / "trace", ["simulation", "inference", "inference", "inference"])._repr_html_()
-    assert [float(width) for width in re.findall(r"width:([\d.]+)em;height", html)] == [9, 9, 3, 3]
-    assert "75 %" in html and "Bound by Python: 4 s of 4 s (100 % of the loop)" in html and "Incomplete: " in html
+    assert [float(width) for width in re.findall(r"width:([\d.]+)em;height", html)] == [9, 3, 9, 9, 3, 3]
+    assert "75 %" in html and "inference, Python" in html and "Incomplete: " in html
 
 
 def test_hostile_names_are_shown_and_it_stays_small(tmp_path: Path) -> None:

@@ -1,25 +1,27 @@
-"""Evaluation is in the breakdown, and left out of what is said of training: figures, advice, rates, extrapolation."""
+"""Evaluation is in the breakdown, and left out of what is said of training: figures, the path, rates, extrapolation."""
 
 import json
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from pieces import bounds, path_of
 
 from benchmarks.trace_writer import ThreadWriter, TraceWriter
 from rlscope.analysis.account.counted_waits import CountedWaits
-from rlscope.analysis.account.kinds import Bound, times_of_processes
+from rlscope.analysis.account.kinds import times_of_processes
 from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.document import document_of
+from rlscope.analysis.rows import sums
 from rlscope.cli.analyze import analyze as analyze_verb
 from rlscope.cli.plot import plot
-from rlscope.model import Category
+from rlscope.model import Category, LifePart
 from rlscope.report.report_page import write_report
 from rlscope.report.workloads import complete_view, published_view, transitions_view, workloads
 from rlscope.trace.reader import open_trace
 
 S = 1_000_000_000
-SAID = "8 s, left out of advice, figures, transitions and the time for all timesteps"
+SAID = "8 s, left out of figures, transitions and the time for all timesteps"
 
 
 class Seconds:
@@ -102,18 +104,12 @@ def test_transitions_per_iteration_are_those_of_training(analysis: Analysis) -> 
     }
 
 
-def test_advice_is_of_training_and_says_how_long_evaluation_was(analysis: Analysis) -> None:
-    advice = analysis.advice
-    assert advice is not None
-    assert advice.total_s == pytest.approx(10)
-    assert {each.cause: each.seconds for each in advice.causes} == {
-        Bound.PYTHON: pytest.approx(5), Bound.BACKEND: pytest.approx(3), Bound.SIMULATOR: pytest.approx(2),
-    }  # fmt: skip
-    assert advice.waits == ()
-    assert "No time of the path is in inference" in advice.text
-    assert advice.text.endswith(
-        "Left out of main: 5 s before the training loop, as starting up, and 8 s of evaluation."
-    )
+def test_the_path_is_of_training_and_the_account_has_evaluation_beside_it(analysis: Analysis) -> None:
+    path = analysis.path
+    assert path is not None and bounds(path) == {"python": 5, "backend": 3, "simulator": 2}
+    assert path.unfollowed == ()
+    seconds = sums((row.cause, row.seconds) for row in analysis.account)
+    assert (seconds["starting_up"], seconds["evaluation"]) == (pytest.approx(5), pytest.approx(8))
 
 
 def test_figures_draw_training_alone(analysis: Analysis) -> None:
@@ -129,7 +125,7 @@ def test_figures_draw_training_alone(analysis: Analysis) -> None:
 
 
 def test_each_output_says_how_long_it_was(trace: Path, analysis: Analysis, tmp_path: Path) -> None:
-    found = CliRunner().invoke(analyze_verb, [str(trace)])
+    found = CliRunner().invoke(analyze_verb, [str(trace), "--all"])
     assert f"- evaluation: {SAID}" in " ".join(found.output.split())
     (tmp_path / "report").mkdir()
     write_report({"a": analysis}, tmp_path / "report")
@@ -155,10 +151,9 @@ def test_who_only_evaluates_is_shown_whole(tmp_path: Path) -> None:
     assert analysis.evaluation_s == {}
     rows = analysis.transitions.table.set_index(["operation", "to"])["count"]
     assert rows.to_dict() == {("inference", "backend"): 6, ("(none)", "wait"): 2}
-    advice = analysis.advice
-    assert advice is not None
-    assert advice.total_s == pytest.approx(8)
-    assert advice.text.endswith("Left out of main: 8 s in no phase.")
+    path = analysis.path
+    assert path is not None and path.total_s == pytest.approx(8)
+    assert path.time.left_out == {LifePart.UNPLACED: pytest.approx(8)}
     view = published_view(workloads({"a": analysis}))
     assert (view.table["seconds"].sum(), view.evaluation_s) == (pytest.approx(8), 0)
 
@@ -175,10 +170,9 @@ def test_evaluation_after_the_loop_of_a_script_does_not_stretch_it(tmp_path: Pat
     main.now += 5
     evaluate(main)
     process.stop(main.now * S)
-    advice = analyze(open_trace(writer.write_complete())).advice
-    assert advice is not None
-    assert advice.total_s == pytest.approx(11)
-    assert advice.text.endswith("Left out of main: 6 s after it, as ending, and 4 s of evaluation.")
+    path = path_of(writer.write_complete())
+    assert path.total_s == pytest.approx(11)
+    assert path.time.left_out == {LifePart.AFTERWARDS: pytest.approx(6), LifePart.EVALUATION: pytest.approx(4)}
 
 
 def test_processes_are_told_apart_and_those_that_only_evaluate_are_not_left_out(tmp_path: Path) -> None:
@@ -193,7 +187,7 @@ def test_processes_are_told_apart_and_those_that_only_evaluate_are_not_left_out(
         process.stop(main.now * S)
     trace = writer.write_complete()
     assert analyze(open_trace(trace)).evaluation_s == {"learner": pytest.approx(8)}
-    output = CliRunner().invoke(analyze_verb, [str(trace)]).output
+    output = CliRunner().invoke(analyze_verb, [str(trace), "--all"]).output
     assert f"- evaluation in learner: {SAID}" in " ".join(output.split())
 
 

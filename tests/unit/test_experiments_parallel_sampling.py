@@ -339,7 +339,7 @@ def test_the_study_draws_and_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     }
     shown = (tmp_path / "index.html").read_text()
     assert "What the slides leave out" in shown
-    assert "What bounds each run" in shown and shown.count("Bound by ") == 2
+    assert "Where the time of each run went" in shown and shown.count(">page of the run</a>") == 2
     hours = pd.read_csv(tmp_path / "fig_train_time.csv")
     assert set(hours["source"]) == {*model.SOURCES.values(), "Measured rates"}
     verdicts = {(each.claim.metric, each.subject): each.verdict for each in outcome.verdicts}

@@ -248,7 +248,7 @@ def test_the_study_draws_and_judges_this_machine_and_those_that_are_kept(
     assert outcome.missing == ["run self_play/server/repetition_0 exited with status 1"]
     page = (tmp_path / "output" / "index.html").read_text()
     assert "Measured on NVIDIA H200" in page and "upper bounds" in page
-    assert "What bounds each run" in page and page.count("Bound by ") == 1
+    assert "Where the time of each run went" in page and page.count(">page of the run</a>") == 1
     assert {verdict.subject for verdict in outcome.verdicts} == {THIS_MACHINE, "NVIDIA H200"}
     untested = {verdict.claim.metric for verdict in outcome.verdicts if verdict.verdict == NOT_TESTABLE}
     assert untested == {"server_waits_on_server_percent", "server_to_worker_batch", "server_to_worker_moves"}

@@ -143,7 +143,7 @@ def trace_in(category: Category, directory: Path) -> Path:
     return writer.write_complete()
 
 
-def test_a_page_says_what_bounds_recorded_runs(tmp_path: Path) -> None:
+def test_a_page_says_where_the_time_of_recorded_runs_went(tmp_path: Path) -> None:
     walker, hopper = (Workload("PPO", "PPO", group, "on-policy") for group in ("Walker2D", "Hopper"))
     traces = [
         (workload, trace_in(category, tmp_path / name))
@@ -157,14 +157,14 @@ def test_a_page_says_what_bounds_recorded_runs(tmp_path: Path) -> None:
     add_runs(page, traces)
     page.write(tmp_path / "index.html")
     text = (tmp_path / "index.html").read_text()
-    for group, bound, trace in (
-        ("Walker2D", "the simulator", "first"),
-        ("Hopper", "the backend", "other"),
+    for group, cause, trace in (
+        ("Walker2D", "simulation, Simulator", "first"),
+        ("Hopper", "simulation, Backend", "other"),
     ):
         link = f'<a href="pages/{group}/PPO.html">page of the run</a>'
-        assert f"<td>{group}</td><td>PPO</td><td>{link}</td><td>Bound by {bound}" in text
+        assert f"<td>{group}</td><td>PPO</td><td>{link}</td><td>10 µs of process 1: {cause} 10 µs (100 %)</td>" in text
         of_run = (tmp_path / "pages" / group / "PPO.html").read_text()
-        assert f"<title>RL-Scope: {trace}</title>" in of_run and bound in of_run
+        assert f"<title>RL-Scope: {trace}</title>" in of_run and f"<td>{cause}</td>" in of_run
     assert "waiting" not in text
 
 

@@ -13,19 +13,19 @@ from recording import call_here
 from trace_builder import write_scripts
 
 import rlscope
+from rlscope.analysis.account.account import account_rows
 from rlscope.analysis.account.owner_path import owner_path
-from rlscope.analysis.advice.advice import advise
 from rlscope.analysis.analysis import analyze
 from rlscope.analysis.correction.corrected import Correction
 from rlscope.analysis.correction.costs import Bounds, Cost
 from rlscope.analysis.document import document_of
 from rlscope.analysis.tables.loop import loops_of
-from rlscope.report.sentences import advice_lines, correction_lines
+from rlscope.report.sentences import cause_lines, correction_lines
 from rlscope.trace.reader import open_trace
 
-FACTS = (advise, loops_of, owner_path)
+FACTS = (account_rows, loops_of, owner_path)
 MILLISECOND = Cost(Bounds(1e6, 1e6, 1e6), Bounds(0, 0, 0), Bounds(0, 0, 0), events=1000)
-ONCE = {"advise": 1, "loops_of": 1, "owner_path": 1}
+ONCE = {"account_rows": 1, "loops_of": 1, "owner_path": 1}
 
 
 @pytest.fixture
@@ -78,15 +78,16 @@ def test_each_of_two_traces_has_its_own_facts(trace: Path, tmp_path: Path, compu
 
 def test_a_notebook_computes_each_fact_once(trace: Path, computed: Counter[str]) -> None:
     analysis = rlscope.analyze(trace)
-    assert analysis.advice is not None and analysis.advice.process in analysis._repr_html_()
+    assert analysis.path is not None and analysis.path.process in analysis._repr_html_()
+    assert repr(analysis)
     assert computed == ONCE
 
 
-def test_correction_and_advice_follow_the_same_path(trace: Path, computed: Counter[str]) -> None:
+def test_correction_and_account_follow_the_same_path(trace: Path, computed: Counter[str]) -> None:
     analysis = analyze(open_trace(trace), correction=Correction({"boundary": MILLISECOND}, "a test", {}))
     document = document_of(analysis)
-    assert [*advice_lines(analysis), *correction_lines(analysis)]
+    assert [*cause_lines(analysis), *correction_lines(analysis)]
     assert analysis.correction is not None and analysis.path is not None
     assert analysis.correction.process == analysis.path.process
-    assert document["advice"]["process"] == analysis.path.process  # type: ignore[index]
+    assert {row["process"] for row in document["account"]} == {analysis.path.process}  # type: ignore[attr-defined]
     assert computed == ONCE

@@ -66,9 +66,9 @@ def test_they_are_those_of_the_process_that_paces(tmp_path: Path) -> None:
     assert analysis.life == Life(analysis.path.process, 100, 30, 50, 0, 20, 0)
 
 
-def test_the_loop_is_the_one_that_advice_is_of(tmp_path: Path) -> None:
+def test_the_loop_is_the_one_that_paces(tmp_path: Path) -> None:
     analysis = analyzed(tmp_path, AFTERWARDS)
-    assert analysis.advice is not None and analysis.advice.total_s == pytest.approx(40e-9)
+    assert analysis.path is not None and analysis.path.total_s == pytest.approx(40e-9)
 
 
 def test_the_document_has_them(tmp_path: Path) -> None:

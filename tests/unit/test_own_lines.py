@@ -42,7 +42,6 @@ def lines(tmp_path: Path) -> OwnLines:
     return OwnLines(swept, analyze(open_trace(tmp_path)).loops)
 
 
-
 @pytest.mark.parametrize(
     ("asked", "text", "called", "native"),
     [

@@ -1,6 +1,5 @@
 """The table of purposes: what a process's time was for, and when a terminal shows it."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -75,28 +74,10 @@ def test_logs_and_checkpoints_do_not_say_where_the_loop_is(tmp_path: Path) -> No
     }
 
 
-def test_advice_names_what_was_not_for_training(tmp_path: Path) -> None:
-    analysis = analyzed((GOLDEN / "purposes.trace.txt").read_text(), tmp_path)
-    assert analysis.advice is not None
-    (said,) = analysis.advice.sentences.purposes
-    assert said in analysis.advice.text
-    # Of 760 ns, to which the collections before the loop and behind it do not belong.
-    assert re.findall(r"(\d+) ns \([\d.]+ %\) for (\w+)", said) == [
-        ("90", "evaluation"),
-        ("60", "callbacks"),
-        ("50", "checkpoints"),
-    ]
-
-
-def test_advice_of_a_run_that_only_trains_does_not_speak_of_purposes(tmp_path: Path) -> None:
-    analysis = analyzed("process start=0 stop=100\nthread 0\n10 + simulation\n90 -\n", tmp_path)
-    assert analysis.advice is not None and analysis.advice.sentences.purposes == ()
-
-
 def test_a_terminal_shows_purposes_where_time_was_not_for_training_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    print_analyses([analyzed((GOLDEN / "purposes.trace.txt").read_text(), tmp_path)], is_whole=False)
+    print_analyses([analyzed((GOLDEN / "purposes.trace.txt").read_text(), tmp_path)], is_whole=True)
     shown = capsys.readouterr().out.partition(TITLE)[2]
     assert shown.index("training") < shown.index("evaluation") < shown.index("callbacks") < shown.index("checkpoints")
 
@@ -104,6 +85,6 @@ def test_a_terminal_shows_purposes_where_time_was_not_for_training_alone(
 def test_a_terminal_shows_no_purposes_of_a_run_that_only_trains(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    script = "process start=0 stop=1000\nthread 0\n100 + simulation\n200 -\n300 + log\n301 -\n400 + inference\n500 -\n"
-    print_analyses([analyzed(script, tmp_path)], is_whole=False)
+    script = "process start=0 stop=1000\nthread 0\n100 + simulation\n200 -\n400 + inference\n500 -\n"
+    print_analyses([analyzed(script, tmp_path)], is_whole=True)
     assert TITLE not in capsys.readouterr().out

@@ -125,10 +125,6 @@ def test_each_purpose_has_everything(purpose: Purpose) -> None:
         assert re.fullmatch("#[0-9a-f]{6}", colour)
 
 
-def test_causes_have_a_colour_of_the_page() -> None:
-    assert {bound.colour for bound in Bound} <= COLOURS
-
-
 def test_what_can_be_recorded_are_categories() -> None:
     assert set(LAYERS) <= CATEGORIES.keys()
 

@@ -95,5 +95,5 @@ def test_files_of_two_processes_are_no_channel_between_them(tmp_path: Path) -> N
         ("worker", "file", DISK),
     }
     assert not analysis.dependencies
-    assert analysis.advice is not None
-    assert [(wait.kind, wait.is_for_process) for wait in analysis.advice.waits] == [(DISK, False)]
+    assert analysis.path is not None and analysis.path.followed == ()
+    assert [wait.kind for wait in analysis.path.unfollowed] == [DISK]

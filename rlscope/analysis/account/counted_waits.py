@@ -23,18 +23,12 @@ class Wait:
     Attributes:
         function: the function in which it waited.
         kind: what it waited for, as in the table of waits.
-        count: the number of entries.
         seconds: the seconds of waiting.
-        between_s: those of the seconds that were in no operation.
-        is_for_process: another process may have a part in it, but which one is not known.
     """
 
     function: str
     kind: str
-    count: int
     seconds: float
-    between_s: float
-    is_for_process: bool
 
 
 class CountedWaits:
@@ -49,7 +43,6 @@ class CountedWaits:
         between_s: seconds that a process waited for another one, or perhaps did, between operations: until it is asked
             to do something, which is not its work.
         unlinked_s: of these, for an end of a pipe or socket that was not recorded.
-        for_threads_s: seconds that a process waited for another thread of its own.
     """
 
     def __init__(
@@ -76,28 +69,20 @@ class CountedWaits:
             for wait in self._waits
             if wait.is_for_process and not wait.is_open and not wait.is_linked
         )
-        self.for_threads_s = sums(
-            (wait.row.process, wait.counted_s) for wait in self._waits if wait.row.function.startswith(FOR_THREADS)
-        )
 
     def not_followed(self, process: str, are_open_followed: bool) -> tuple[Wait, ...]:
         """Return the waits of a process that are followed to no other process, by function, the longest first.
 
-        Sleeping for 600 times 50 ms gives `Wait("time.sleep", "timer", 600, 30.0, ...)`. Waits without a recorded other
+        Sleeping for 600 times 50 ms gives `Wait("time.sleep", "timer", 30.0)`. Waits without a recorded other
         end are among them unless `are_open_followed`.
         """
-        waits = [
-            wait
+        counted_s = sums(
+            (wait.function, wait.counted_s)
             for wait in self._waits
             if wait.row.process == process and not wait.is_linked and not (are_open_followed and wait.is_open)
-        ]
-        count = sums((wait.function, wait.counted) for wait in waits)
-        between_s = sums((wait.function, wait.between_s) for wait in waits)
-        counted_s = sums((wait.function, wait.counted_s) for wait in waits)
-        return tuple(
-            Wait(*each, round(count[each]), seconds, between_s[each], _may_be_for_process(*each))
-            for each, seconds in sorted(counted_s.items(), key=lambda item: (-item[1], item[0]))
         )
+        longest_first = sorted(counted_s.items(), key=lambda item: (-item[1], item[0]))
+        return tuple(Wait(*each, seconds) for each, seconds in longest_first)
 
     def _find_links(self, times: Mapping[str, ProcessTime]) -> dict[str, dict[str, float]]:
         """Seconds by process and process that it waited for.

@@ -1,15 +1,29 @@
-"""What stands out in a run beside its account: ranks that are late, operations that grow longer, memory that grows."""
+"""What is to be said of a run beside its account: what stands out, and what the numbers do not know."""
 
 from collections.abc import Iterable, Iterator
 
+from rlscope.analysis.account.causes import Cause
 from rlscope.analysis.memory.rows import MemoryGrowthRow
 from rlscope.analysis.ranks.rows import StragglerRow
+from rlscope.analysis.rows import sums
 from rlscope.analysis.run_tables import RunTables
-from rlscope.model import CATEGORIES
+from rlscope.analysis.tables.loop import rows_by_part
+from rlscope.analysis.tables.purposes import OF_PART
+from rlscope.model import CATEGORIES, NO_OPERATION, STAGES, Category, LifePart, Purpose
 from rlscope.text import printable
 from rlscope.text.numbers import digits, duration, duration_ends, percent, size
 
 _S_PER_HOUR = 3600
+#: What is in no stage, and what threads do beside each other, is worth a note from such a share of the run on.
+LEAST_NOTED = 0.05
+#: As many operations in no stage are named.
+UNNAMED_SHOWN = 3
+HOW_TO_NAME = (
+    'Name it with `with rlscope.operation("simulation"):` around it, or without an edit with `rlscope record '
+    f"--operation simulation=MODULE:FUNCTION`; {', '.join(STAGES[1:-1])} and {STAGES[-1]} are the other stages"
+)
+#: Operations that are for something else than training.
+_OF_PURPOSE = frozenset(each.value for each in Purpose if each not in OF_PART.values())
 #: An operation that grows is worth a sentence where it has such a share of the run.
 LEAST_GROWN = 0.05
 
@@ -20,6 +34,45 @@ def findings(tables: RunTables) -> list[str]:
         *straggler_sentences(tables.stragglers), *longer_sentences(tables), *growth_sentences(tables.memory_growth),
     )  # fmt: skip
     return [printable(sentence) for sentence in found]
+
+
+def notes(tables: RunTables) -> list[str]:
+    """Say what a reader of the account must know, and how more can be known, safe to be shown."""
+    path = tables.path
+    if path is None:
+        return []
+    found = []
+    if path.beside_s >= LEAST_NOTED * path.total_s:
+        found.append(
+            f"Two or more threads were busy at once for {duration(path.beside_s)}, each in an operation of its own; a "
+            "second counts for one of them only: `rlscope analyze --by thread,stage` shows each thread."
+        )
+    if not path.time.has_loop:
+        found.append(f"Nothing that was recorded shows where the training loop of {path.process} is.")
+    return [printable(sentence) for sentence in (*found, *_unnamed_sentences(tables, path.process))]
+
+
+def _unnamed_sentences(tables: RunTables, process: str) -> Iterator[str]:
+    """Say which operations of the loop are in no stage, and how to name what they do."""
+    unnamed_s = sum(row.seconds for row in tables.account if row.cause == Cause.NO_STAGE and not row.on)
+    if unnamed_s < LEAST_NOTED * sum(row.seconds for row in tables.account):
+        return
+    by_name = sums(
+        (row.operation, row.seconds)
+        for part, row in rows_by_part(tables.breakdown, tables.loops)
+        if part is LifePart.LOOP
+        and row.process == process
+        and row.stage not in STAGES
+        and row.operation not in _OF_PURPOSE
+        and row.category not in (Category.WAIT.label, Category.NO_CORE.label)
+    )
+    listed = [
+        f"{'between operations' if name == NO_OPERATION else name} {duration(seconds)}"
+        for name, seconds in sorted(by_name.items(), key=lambda item: (-item[1], item[0]))[:UNNAMED_SHOWN]
+        if seconds >= LEAST_NOTED * unnamed_s
+    ]
+    what = f" ({', '.join(listed)})" if listed else ""
+    yield f"{duration(unnamed_s)} of the training loop are in no stage{what}. {HOW_TO_NAME}."
 
 
 def longer_sentences(tables: RunTables) -> Iterator[str]:

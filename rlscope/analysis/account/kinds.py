@@ -1,66 +1,39 @@
 """What each instant of a process is bound by: rows of the breakdown define it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from rlscope.analysis.table_rows import BreakdownRow
 from rlscope.analysis.tables.loop import Loops
-from rlscope.model import CATEGORIES, COMPILE, DECODING, IMPORT, REWARD, STAGES, Category, LifePart, Name, Resource
+from rlscope.model import CATEGORIES, COMPILE, IMPORT, Category, LifePart, Name, Resource
 
 
 class Bound(Name):
-    """What an instant is bound by; the first that fits, from top to bottom, counts.
+    """What an instant is bound by; the first that fits, from top to bottom, counts."""
 
-    Attributes:
-        words: what people call it, as in "bound by the GPU".
-        colour: the name of its colour on a page: that of the layer that it is of.
-    """
-
-    words: str
-    colour: str
-
-    COMPILATION = "compilation", "compilation", "backend"  # the operation `compile`
-    IMPORT = "import", "importing", "python"  # the operation `import`
-    GPU = "gpu", "the GPU", "gpu"  # a device works, the CPU waits for it
-    NO_CORE = "no_core", "waiting for a core", "no_core"  # nothing works, and a thread is ready to run
-    WAITING = "waiting", "waiting", "wait"  # nothing works
-    OVERLAP = "overlap", "CPU and GPU at once", "gpu"
-    # Devices only communicate with each other, the CPU waits for them.
-    COMMUNICATION = "communication", "communication between devices", "wait"
-    SIMULATOR = "simulator", "the simulator", "simulator"  # the CPU, and no device computes, as all below
-    PYTHON = "python", "Python", "python"
-    BACKEND = "backend", "the backend's CPU code", "backend"
-    LAUNCHES = "launches", "CUDA calls", "cuda"
-
-
-#: Operations that a change is about.
-PARTS = frozenset((REWARD, *DECODING))
+    COMPILATION = "compilation"  # the operation `compile`
+    IMPORT = "import"  # the operation `import`
+    GPU = "gpu"  # a device works, the CPU waits for it
+    NO_CORE = "no_core"  # nothing works, and a thread is ready to run
+    WAITING = "waiting"  # nothing works
+    OVERLAP = "overlap"  # CPU and device at once
+    COMMUNICATION = "communication"  # devices only communicate with each other, the CPU waits for them
+    SIMULATOR = "simulator"  # the CPU, and no device computes, as all below
+    PYTHON = "python"
+    BACKEND = "backend"
+    LAUNCHES = "launches"  # CUDA calls
 
 
 class Kind(NamedTuple):
-    """Time of one kind: of a stage and a category (as in the breakdown), a bound, and the operation if it is of PARTS.
-
-    Two seconds of Python in a stage are one kind, unless one of them is in the operation `reward` or so.
-    """
+    """Time of one kind: of a stage and a category, as in the breakdown, and a bound."""
 
     stage: str
     category: str
     bound: Bound
-    part: str = ""
-
-    @property
-    def is_in_no_stage(self) -> bool:
-        """Tell whether no change to a stage counts it; a simulator's time is simulation in any stage."""
-        return self.stage not in STAGES and self.category != Category.SIMULATOR.label
 
 
 #: Seconds by kind of time.
 Mix = Mapping[Kind, float]
-#: A smaller cause does not stand out: without it the run would be at most 1.5 times as fast.
-STANDS_OUT = 1 / 3
-#: Share of a whole that sums of many floats may be off by.
-NOTHING = 1e-9
 #: Of a layer in which the CPU is while no device computes.
 OF_CATEGORY = {label: Bound(category.bound) for label, category in CATEGORIES.items()}
 _OF_RESOURCE = {
@@ -87,41 +60,6 @@ def waiting_s(mix: Mix) -> float:
     return sum(seconds for kind, seconds in mix.items() if kind.bound is Bound.WAITING)
 
 
-@dataclass(frozen=True)
-class CauseTime:
-    """The time that a cause has.
-
-    Attributes:
-        cause: the cause.
-        seconds: the time that it has.
-        share: its share of the whole, from 0 to 1.
-        stage: the stage in which most of it was.
-        stage_s: the seconds in that stage.
-    """
-
-    cause: Bound
-    seconds: float
-    share: float
-    stage: str
-    stage_s: float
-
-
-def cause_times(mix: Mix) -> tuple[CauseTime, ...]:
-    """Return the seconds of each cause, the largest first."""
-    total_s = sum(mix.values())
-    stages: dict[Bound, dict[str, float]] = {}
-    for kind, seconds in mix.items():
-        if seconds > NOTHING * total_s:
-            of_cause = stages.setdefault(kind.bound, {})
-            of_cause[kind.stage] = of_cause.get(kind.stage, 0.0) + seconds
-    found = []
-    for cause, of_cause in stages.items():
-        seconds = sum(of_cause.values())
-        stage = max(of_cause, key=lambda name: of_cause[name])
-        found.append(CauseTime(cause, seconds, seconds / total_s, stage, of_cause[stage]))
-    return tuple(sorted(found, key=lambda each: -each.seconds))
-
-
 class ProcessTime(NamedTuple):
     """The time of a process that counts.
 
@@ -143,8 +81,7 @@ def times_of_processes(breakdown: Iterable[BreakdownRow], loops: Loops) -> dict[
     for row in breakdown:
         seconds = row.seconds if row.corrected_seconds is None else row.corrected_seconds
         mix = mixes.setdefault(row.process, {})
-        part = row.operation if row.operation in PARTS else ""
-        kind = Kind(row.stage, row.category, bound_of(row.operation, row.category, row.resource), part)
+        kind = Kind(row.stage, row.category, bound_of(row.operation, row.category, row.resource))
         mix[kind] = mix.get(kind, 0.0) + (seconds * loops.share(row) if row.process in loops.processes else seconds)
     return {
         process: ProcessTime(mix, loops.left_out.get(process, {}) if has_loop else {}, has_loop)

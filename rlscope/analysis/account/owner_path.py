@@ -13,8 +13,6 @@ from rlscope.analysis.tables.loop import Loops
 from rlscope.model import Category
 
 INFRASTRUCTURE = "infrastructure"
-#: Smaller shares are not worth a sentence.
-SAID = 0.05
 #: What tells processes apart that do the same, read backwards: a number, a process id, or both. Backwards there is one
 #: way to read it; forwards every way to split the digits is tried, which takes time exponential in their number.
 _NUMBERS_BACKWARDS = re.compile(r"(?:(?:\d+#?|\)\d+\()[ _-]*)*")
@@ -98,25 +96,15 @@ class OwnerPath(Work):
     Attributes:
         process: that paces it: the one with most seconds in its loop, but for waiting to be asked; if one with at
             least half as many reports progress, that one.
-        reached: the work of all that were followed, each after those that it waited for: a chain of them may be longer
-            than calls can be nested.
         unfollowed: its waits that were not followed, by function, the longest first.
         time: its own, with what was left out.
         beside_s: seconds in which two or more threads of it, or of those that were followed, were busy at once.
-        hidden_s: the most that a thread of it may have done while the second was another one's.
     """
 
     process: str
-    reached: tuple[Work, ...]
     unfollowed: tuple[Wait, ...]
     time: ProcessTime
     beside_s: float
-    hidden_s: float
-
-    @property
-    def works_beside(self) -> bool:
-        """Tell whether so much was done beside that removing a second of the path may shorten the run by nothing."""
-        return self.beside_s >= SAID * self.total_s
 
 
 def owner_path(
@@ -189,21 +177,10 @@ class _Follower:
             waits=waits,
             mix=_joined(own, groups, waits),
             process=root,
-            reached=tuple(works.values()),
             unfollowed=self._waits.not_followed(root, any(group.assumed_s > 0 for group in groups)),
             time=time,
             beside_s=sum(self._rows[process].beside_s for process in (root, *works)),
-            hidden_s=sum(map(self._hidden_s, (root, *works))),
         )
-
-    def _hidden_s(self, process: str) -> float:
-        """Return the seconds that a thread may have worked unseen: each second of a process counts for one thread only.
-
-        It may have done so while another thread was busy, or while one of two waiting threads waited for it. If two
-        threads were busy for 2 s and 1 s went to waiting for a thread, it is 3 s.
-        """
-        row = self._rows[process]
-        return row.beside_s + (self._waits.for_threads_s.get(process, 0.0) if row.threads_in_operations > 1 else 0.0)
 
     @staticmethod
     def _ends_of_open(waited_for: Mapping[str, float], candidates: Set[str]) -> Set[str]:

@@ -9,11 +9,13 @@ from rlscope.analysis.account.account import AccountRow
 from rlscope.analysis.account.causes import Cause
 from rlscope.analysis.run_tables import RunTables
 from rlscope.model import CATEGORIES, Category
-from rlscope.text import line_text
-from rlscope.text.numbers import digits
+from rlscope.text import line_text, printable
+from rlscope.text.numbers import digits, duration, percent
 
 #: Smaller causes are counted together.
 LEAST_SHARE = 0.005
+#: So many causes are in a sentence.
+MOST_SAID = 4
 #: What people call backends, by their packages.
 BACKENDS = {"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
 
@@ -45,6 +47,22 @@ def account_lines(tables: RunTables) -> list[Line]:
         line = found.get(name, Line(name, 0.0, 0.0, _where(row, tables), row.category))
         found[name] = line._replace(seconds=line.seconds + row.seconds, share=line.share + row.share)
     return sorted(found.values(), key=lambda line: -line.seconds)
+
+
+def account_sentence(tables: RunTables) -> str:
+    """Say in one line where the time went, the longest causes first; empty if no process took time."""
+    lines = folded(account_lines(tables), MOST_SAID)
+    if not lines or tables.path is None:
+        return ""
+    causes = ", ".join(f"{line.name} {duration(line.seconds)} ({percent(line.share)})" for line in lines)
+    return printable(f"{duration(sum(line.seconds for line in lines))} of {tables.path.process}: {causes}")
+
+
+def account_title(tables: RunTables) -> str:
+    """Return what stands above the lines: whose time it is, where there are several processes."""
+    several = tables.path is not None and len(tables.processes) > 1
+    of = f" ({tables.path.process}, which paces the run)" if several and tables.path else ""
+    return f"Where the time went{of}"
 
 
 def row_words(row: AccountRow, layers: Mapping[str, str]) -> str:

@@ -85,7 +85,7 @@ class AppliedCorrection:
 
     Attributes:
         source: where the costs are from.
-        process: that paces the run, as advice names it.
+        process: that paces the run.
         added_percent: what recording added to it, of its corrected time; with its interval of 95 %.
         added_low_percent: its lower end.
         added_high_percent: its upper end.

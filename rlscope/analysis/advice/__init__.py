@@ -1,1 +1,0 @@
-"""Advice: what bounds a run, and what changes could save."""
