@@ -384,7 +384,7 @@ class Twin:
 
     def owner_key(self, stream: int, category: Category) -> tuple[int, bool, int, int]:
         """Rule 3, clauses (a) to (d): the lower the sooner."""
-        order = ["python", "simulator", "cuda", "backend", "wait"]
+        order = ["python", "native", "simulator", "cuda", "backend", "wait"]
         turn = 1 if category is Category.NO_CORE else 2 * (category in BLOCKED)
         label = self.ready_in(stream, category) or category.label
         return turn, not self.operations(stream), order.index(label), stream
@@ -678,7 +678,7 @@ class Twin:
                 gap.queued = said.queued
             case Category.WAIT if said.queued:
                 gap.waiting, gap.queued = gap.end - gap.start - said.queued, said.queued
-            case Category.SIMULATOR | Category.BACKEND if not self.has_native_threads:
+            case Category.SIMULATOR | Category.BACKEND | Category.NATIVE if not self.has_native_threads:
                 helped = min(said.helped, said.blocked)
                 gap.waiting, gap.queued = said.blocked - helped, said.queued - (said.helped - helped)
         if (gap.waiting or gap.queued) and stream in self.threads_in_part():

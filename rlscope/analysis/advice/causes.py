@@ -30,6 +30,7 @@ class Cause(Name):
     COMMUNICATION = "communication", "communication between devices", "wait"
     SIMULATOR = "simulator", "the simulator", "simulator"  # the CPU, and no device computes, as all below
     PYTHON = "python", "Python", "python"
+    NATIVE = "native", "native code that no library's file knows", "native"
     BACKEND = "backend", "the backend's CPU code", "backend"
     LAUNCHES = "launches", "CUDA calls", "cuda"
 

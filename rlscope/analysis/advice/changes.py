@@ -15,7 +15,7 @@ from rlscope.model import BACKPROPAGATION, INFERENCE, NO_OPERATION, SIMULATION, 
 ELSEWHERE = frozenset(("step environments asynchronously", "move the simulation to the device"))
 CORES = "give each thread a core: fewer threads and processes, or more cores"
 ON_DEVICE = (Cause.GPU, Cause.OVERLAP)
-ON_CPU = (Cause.PYTHON, Cause.BACKEND, Cause.LAUNCHES, Cause.OVERLAP)
+ON_CPU = (Cause.PYTHON, Cause.NATIVE, Cause.BACKEND, Cause.LAUNCHES, Cause.OVERLAP)
 
 
 @dataclass(frozen=True)

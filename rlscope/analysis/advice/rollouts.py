@@ -13,7 +13,7 @@ from rlscope.model import BACKPROPAGATION, DECODING, INFERENCE, REWARD, SIMULATI
 from rlscope.text.numbers import digits, duration
 
 #: Work of the CPU while no device works.
-WITHOUT_DEVICE = (Cause.SIMULATOR, Cause.PYTHON, Cause.BACKEND, Cause.LAUNCHES)
+WITHOUT_DEVICE = (Cause.SIMULATOR, Cause.PYTHON, Cause.NATIVE, Cause.BACKEND, Cause.LAUNCHES)
 
 
 class Saving(NamedTuple):
