@@ -41,6 +41,7 @@ def names_of_boundary(boundary: Boundary) -> Iterator[tuple[str, str]]:
         boundary.inherited,
     )  # fmt: skip
     yield from ((boundary.library, dotted) for names in in_library for dotted in names)
+    yield from ((boundary.library, dotted) for dotted, _ in boundary.function_objects)
     for wrapper in boundary.wrappers:
         yield from names_of_hook(wrapper)
     for module, *path in (*boundary.callbacks, *boundary.callback_takers):

@@ -292,7 +292,8 @@ class Twin:
         ] = []  # reports of progress and time before, how long it was made
         self.sample_since: dict[int, int] = {}  # of the thread
         self.collectives: list[tuple[Any, ...]] = []
-        self.memory: list[tuple[Memory, str, str, int, int]] = []  # scope, time, and reports of progress before
+        # Scope, time, reports of progress before, and for how long the thread was in its operation.
+        self.memory: list[tuple[Memory, str, str, int, int, int]] = []
         self.lines: dict[tuple[str, str, str, str, int], list[int]] = {}  # stacks and ticks
         self.unseen: Counter[tuple[Any, ...]] = Counter()  # in Python since the last stack, by phase and scope
         self.without_core: Counter[tuple[Any, ...]] = Counter()  # of these
@@ -304,7 +305,7 @@ class Twin:
         self.unread: dict[int, dict[tuple[Any, ...], list[int]]] = {stream: {} for stream in self.thread_starts}
         self.cpu_times: dict[tuple[str, ...], list[int]] = {}
         self.recorded = {thread.stream for thread in script.threads}
-        self.began: dict[tuple[int, int], int] = {}  # when the boundary at a thread's depth did
+        self.began: dict[tuple[int, int], int] = {}  # when the frame at a thread's depth did
         # By thread and depth: where, and since when.
         self.open_syncs: dict[tuple[int, int], tuple[tuple[str, ...], int]] = {}
         self.seen_calls: dict[tuple[int, int], tuple[tuple[Any, ...], int, tuple[Any, ...] | None]] = {}
@@ -405,7 +406,7 @@ class Twin:
 
     def owner_key(self, stream: int, category: Category) -> tuple[int, bool, int, int]:
         """Rule 3, clauses (a) to (d): the lower the sooner."""
-        order = ["python", "simulator", "cuda", "backend", "wait"]
+        order = ["python", "native", "simulator", "cuda", "backend", "wait"]
         turn = 1 if category is Category.NO_CORE else 2 * (category in BLOCKED)
         label = self.ready_in(stream, category) or category.label
         return turn, not self.operations(stream), order.index(label), stream
@@ -707,7 +708,7 @@ class Twin:
                 gap.queued = said.queued
             case Category.WAIT if said.queued:
                 gap.waiting, gap.queued = gap.end - gap.start - said.queued, said.queued
-            case Category.SIMULATOR | Category.BACKEND if not self.has_native_threads:
+            case Category.SIMULATOR | Category.BACKEND | Category.NATIVE if not self.has_native_threads:
                 helped = min(said.helped, said.blocked)
                 gap.waiting, gap.queued = said.blocked - helped, said.queued - (said.helped - helped)
         if (gap.waiting or gap.queued) and stream in self.threads_in_part():
@@ -743,7 +744,8 @@ class Twin:
                 name = statement.name.partition(" ")[::2]
                 self.collectives.append((*name, statement.sequence, statement.size, statement.called_at, *ends))
             case Memory():
-                self.memory.append((statement, *self.scope(stream), now, len(self.progress)))
+                inside = self.ticks_in_operation(stream, now)
+                self.memory.append((statement, *self.scope(stream), now, len(self.progress), inside))
             case CpuTime():
                 self.read_cpu_time(stream, statement.ns)
             case End():
@@ -780,6 +782,7 @@ class Twin:
                 if is_reset and not is_outside(before) and outermost(before)[-1] == "simulation":
                     self.resets.add(stream)
                 frame = replace(statement)  # an object of its own, so that `is` tells equal frames apart
+                self.began[stream, len(stack)] = now
                 stack.append(frame)
                 if frame.kind is NameKind.OPERATION:
                     self.operation_starts[stream, len(stack) - 1] = now
@@ -788,6 +791,11 @@ class Twin:
                 if frame.kind is NameKind.PHASE:
                     self.open_phases.append(frame)
                     self.phases.setdefault(frame.name, (now, now))
+
+    def ticks_in_operation(self, stream: int, now: int) -> int:
+        """0 in none; a frame keeps the lower half of the time at which it began."""
+        depths = [depth for depth, frame in enumerate(self.stacks[stream]) if frame.kind is NameKind.OPERATION]
+        return (now - self.began[stream, depths[-1]]) % (1 << 32) if depths else 0
 
     def see(self, seen: Seen) -> None:
         """Rule 13."""
@@ -1059,15 +1067,21 @@ def sample_rows(twin: Twin) -> dict[str, tuple[int, ...]]:
 
 
 def memory_rows(twin: Twin) -> dict[tuple[Any, ...], tuple[int, int]]:
+    """A peak that is new belongs to an operation in which nine tenths of the time since the last look were."""
     used: dict[tuple[Any, ...], list[int]] = {}
-    for memory, stage, operation, _, _ in twin.memory:
-        used.setdefault((memory.owner, memory.device, stage, operation), []).append(memory.used)
+    looks: dict[tuple[int, int], tuple[int, int]] = {}  # the last one: the most that ever was, and the time
+    for memory, stage, operation, now, _, inside in twin.memory:
+        place = memory.owner, memory.device
+        peak, looked_at = looks.get(place, (memory.peak, now))
+        is_its = memory.peak > peak and 10 * inside >= 9 * (now - looked_at)
+        used.setdefault((*place, stage, operation), []).append(max(memory.used, memory.peak if is_its else 0))
+        looks[place] = max(peak, memory.peak, memory.used), now
     return {key: (len(found), max(found)) for key, found in used.items()}
 
 
 def memory_series(twin: Twin) -> dict[tuple[int, int], tuple[int, list[tuple[int, int, int]]]]:
     series: dict[tuple[int, int], tuple[int, list[tuple[int, int, int]]]] = {}
-    for memory, _, _, now, reports in twin.memory:
+    for memory, _, _, now, reports, _ in twin.memory:
         place = memory.owner, memory.device
         peak, points = series.get(place, (0, []))
         series[place] = max(peak, memory.peak, memory.used), [*points, (now, memory.used, reports)]

@@ -45,6 +45,7 @@ class ContentsProcess(Row):
     backend: int
     cuda: int
     wait: int
+    native: int
     kernel: int
     copy: int
     memset: int

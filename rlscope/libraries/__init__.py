@@ -12,6 +12,8 @@ LIBRARIES = {
         "torch_distributed": ("torch",),
         "torch_functional_collectives": ("torch",),
         "ranges": ("torch", "nvtx"),
+        "ctypes": ("ctypes",),
+        "cffi": ("_cffi_backend",),
         "jax": ("jax", "jaxlib"),
         "flax": ("flax",),
         "tensorflow": ("tensorflow",),

@@ -13,7 +13,7 @@ CONFIG_NAME = "config.json"
 HOW_TO_REPORT = "call rlscope.report_progress(timesteps=...) once per iteration of your loop"
 #: The only variable that the recorder reads: the directory of the trace that this process belongs to.
 TRACE_VARIABLE = "RLSCOPE_TRACE"
-LAYERS = ("simulator", "backend", "cuda", "wait")
+LAYERS = ("native", "simulator", "backend", "cuda", "wait")
 
 
 class _Values:

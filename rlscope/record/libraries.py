@@ -36,7 +36,7 @@ class Libraries:
         self._imports = imports
         self._unread = dict(files)
         self._boundaries: list[Boundary] = []
-        self._declarations = Declarations(imports)
+        self._declarations = Declarations(imports, {package for packages in files.values() for package in packages})
         self._is_intercepting = False
         self._single_file_scripts: SingleFileScripts | None = None
         self._counted: CountedIterations | None = None

@@ -71,7 +71,7 @@ def wrap_module(module: ModuleType | type, category: str = "simulator") -> int:
 
     Args:
         module: A module, or a type whose native methods are meant.
-        category: "simulator", "backend", "cuda", "wait" or "python".
+        category: "simulator", "backend", "native", "cuda", "wait" or "python".
 
     Returns:
         How many functions are recorded, from now or from when the recording starts; 0 where there is none.

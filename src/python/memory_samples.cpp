@@ -1,5 +1,6 @@
 // A record that finds a look due may lie inside a CUDA call or without the GIL, so the main thread looks, between two of its
-// instructions. No Python code runs for it: torch.compile would take it for the program's.
+// instructions. No Python code runs for it: torch.compile would take it for the program's. An operation without a record
+// inside is over then, so at its end the host is looked at first.
 #include "memory_samples.h"
 
 #include <Python.h>
@@ -12,6 +13,7 @@
 #include <cstring>
 
 #include "clock.h"
+#include "scope.h"
 #include "session.h"
 
 namespace rlscope {
@@ -21,6 +23,7 @@ constexpr uint64_t kPeriod_ns = 100'000'000;
 constexpr uint64_t kNever = UINT64_MAX;
 
 std::atomic<uint64_t> g_due_ns{0};
+std::atomic<bool> g_is_host_known{false};  // and nothing but devices are to be looked at
 
 // ---- the host
 
@@ -129,7 +132,7 @@ void record_jax(StreamWriter& writer) {
 int look(void*) {
   StreamWriter* writer = Session::writer();
   if (writer && writer->is_recording()) {
-    record_host(*writer);
+    if (!g_is_host_known.exchange(false)) record_host(*writer);
     record_pytorch(*writer);
     PyErr_Clear();
     record_jax(*writer);
@@ -142,16 +145,24 @@ int look(void*) {
 void look_if_due() {
   uint64_t now = monotonic_ns(), due = g_due_ns.load(std::memory_order_relaxed);
   if (now < due || !g_due_ns.compare_exchange_strong(due, kNever)) return;
+  if (t_is_leaving_scope && t_writer && t_writer->is_recording()) {
+    record_host(*t_writer);
+    g_is_host_known = true;
+  }
   if (Py_AddPendingCall(look, nullptr) != 0) g_due_ns = now;
 }
 
 constexpr SessionListener kListener = {
     [] {
       g_due_ns = 0;
+      g_is_host_known = false;
       StreamWriter::at_each_look = look_if_due;
     },
     [] { StreamWriter::at_each_look = nullptr; },
-    [] { g_due_ns = 0; },
+    [] {
+      g_due_ns = 0;
+      g_is_host_known = false;
+    },
 };
 
 }  // namespace

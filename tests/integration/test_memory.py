@@ -29,6 +29,30 @@ print(len(kept))
 """
 
 
+#: What an operation without a record inside has held, and freed before its end.
+HOLDS_UNSEEN = """
+import rlscope
+def compute():
+    sum(number for number in range(5_000_000))
+for mib in (100, 300):
+    with rlscope.operation("simulation" if mib == 100 else "backpropagation"):
+        held = bytearray(b"x") * (mib << 20)
+        compute()
+        del held
+    compute()
+"""
+
+
+def test_what_an_operation_has_held_is_known_at_its_end(tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", sys.executable, "-c", HOLDS_UNSEEN)
+    assert recording.returncode == 0, recording.stderr
+    most = {row["stage"]: row["highest_bytes"] for row in recording.analysis["memory"] if row["owner"] == "host"}
+    (growth,) = recording.analysis["memory_growth"]
+    assert most["backpropagation"] == growth["peak_bytes"]
+    assert 300 * MIB < most["backpropagation"] < most["simulation"] + 210 * MIB
+    assert 100 * MIB < most["simulation"] < 150 * MIB
+
+
 def test_memory_of_stages_and_a_leak(tmp_path: Path) -> None:
     recording = record(tmp_path / "trace", sys.executable, "-c", HOLDS)
     assert (recording.returncode, recording.stdout) == (0, "120\n")

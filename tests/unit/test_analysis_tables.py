@@ -255,7 +255,7 @@ def test_contents(trainer: Path) -> None:
     assert document["complete"] is True
     assert document["events"] == 4
     assert document["events_by_kind"] == {
-        "operation": 1, "phase": 1, "python": 0, "simulator": 0, "backend": 1, "cuda": 0, "wait": 1,
+        "operation": 1, "phase": 1, "python": 0, "simulator": 0, "backend": 1, "cuda": 0, "wait": 1, "native": 0,
         "kernel": 0, "copy": 0, "memset": 0,
     }  # fmt: skip
     assert document["bytes"] == sum(path.stat().st_size for path in trainer.glob("*.rlscope"))

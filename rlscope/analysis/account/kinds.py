@@ -20,6 +20,7 @@ class Bound(Name):
     COMMUNICATION = "communication"  # devices only communicate with each other, the CPU waits for them
     SIMULATOR = "simulator"  # the CPU, and no device computes, as all below
     PYTHON = "python"
+    NATIVE = "native"  # code that no library's file knows
     BACKEND = "backend"
     LAUNCHES = "launches"  # CUDA calls
 

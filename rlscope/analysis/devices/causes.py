@@ -37,6 +37,7 @@ class IdleCause(str, Enum):
     UNEXPLAINED = "unexplained"  # in no operation
     LAUNCH_BOUND = "launch-bound"  # CUDA calls, and the backend in an operation that gives the device work
     BACKEND = "backend"  # the backend in other operations: it computes on the CPU
+    NATIVE = "native code"  # which no library's file knows
     PYTHON = "Python"
 
 

@@ -35,6 +35,7 @@ class LiveProcess(Row):
         backend_s: In an ML library's native code.
         cuda_s: In calls of CUDA.
         wait_s: Waiting.
+        native_s: In native code that no library's file knows.
         no_core_s: Ready to run, without a core.
         crossings_per_s: How many calls between layers began in a second.
         waits_for: The process that it waited for longest; without one the function; "" if it hardly waited.
@@ -52,6 +53,7 @@ class LiveProcess(Row):
     backend_s: float
     cuda_s: float
     wait_s: float
+    native_s: float
     no_core_s: float
     crossings_per_s: float
     waits_for: str

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-PARTS = 10
+MOST_PARTS = 10
 #: Samples in each part, so that its lowest one is not at the top of an iteration by chance.
-LEAST_IN_PART = 3
-LEAST_SAMPLES = PARTS * LEAST_IN_PART * 3 // 2
-#: Of nine steps of a use that goes up and down by chance, so many or more go up in 2 % of runs.
-LEAST_STEPS_UP = 8
+LEAST_IN_PART = 2
+#: By the number of steps between parts: so many of them, or more, go up in at most 2 % of runs whose use goes up and
+#: down by chance.
+LEAST_STEPS_UP = {6: 6, 7: 7, 8: 8, 9: 8}
+LEAST_SAMPLES = (min(LEAST_STEPS_UP) + 1) * LEAST_IN_PART * 3 // 2
 LEAST_GROWTH_BYTES = 1 << 20
-#: Student's t, two-sided 95 %, with eight degrees of freedom.
-_T95 = 2.306
+#: Student's t, two-sided 95 %, by the number of steps: it has one degree of freedom less.
+_T95 = {6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306}
 
 
 @dataclass(frozen=True)
@@ -37,18 +38,19 @@ def growth_of(points: Sequence[tuple[float, int, int]]) -> Growth | None:
     from statistics import fmean, stdev  # which most traces do not need, and which take long to import
 
     kept = points[len(points) // 3 :]
-    borders = [len(kept) * part // PARTS for part in range(PARTS + 1)]
+    parts = min(len(kept) // LEAST_IN_PART, MOST_PARTS)
+    borders = [len(kept) * part // parts for part in range(parts + 1)]
     lowest = [min(kept[start:end], key=lambda point: point[1]) for start, end in pairwise(borders)]
     steps = [after[1] - before[1] for before, after in pairwise(lowest)]
     (first_s, first_bytes, first_reports), (last_s, last_bytes, last_reports) = lowest[0], lowest[-1]
     if last_s <= first_s:
         return None
     step_s = (last_s - first_s) / len(steps)
-    error = _T95 * stdev(steps) / len(steps) ** 0.5
+    error = _T95[len(steps)] * stdev(steps) / len(steps) ** 0.5
     iterations = last_reports - first_reports
     grown = last_bytes - first_bytes
     low = fmean(steps) - error
-    goes_up = sum(step > 0 for step in steps) >= LEAST_STEPS_UP and low > 0
+    goes_up = sum(step > 0 for step in steps) >= LEAST_STEPS_UP[len(steps)] and low > 0
     return Growth(
         fmean(steps) / step_s,
         low / step_s,

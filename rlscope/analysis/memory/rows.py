@@ -9,7 +9,9 @@ from rlscope.analysis.rows import Row
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MemoryRow(Row):
-    """The most memory that a process was seen to use in an operation; it is looked at ten times a second.
+    """The most memory that a process was seen to use in an operation.
+
+    It is looked at ten times a second, and at the end of an operation in which it was not.
 
     Attributes:
         process: The process.
@@ -18,7 +20,7 @@ class MemoryRow(Row):
         stage: The stage of the operation.
         operation: The operation that was innermost.
         samples: How often it was looked at there.
-        highest_bytes: The most that was in use then.
+        highest_bytes: The most that was in use then, or since the look before if the peak rose in the operation.
     """
 
     process: str
@@ -35,7 +37,8 @@ class MemoryGrowthRow(Row):
     """This says how the memory of a process went over time.
 
     Of its samples since the training loop began, the first third is left out, as warming up. The others are ten parts,
-    and each one's lowest use is what it kept. The growth and its interval of 95 % are from the nine steps between them.
+    or seven to nine in a loop of 2 to 3 s, and each one's lowest use is what it kept. The growth and its interval of
+    95 % are from the steps between them.
 
     Attributes:
         process: The process.
@@ -45,11 +48,11 @@ class MemoryGrowthRow(Row):
         first_bytes: What was in use at the first one.
         last_bytes: And at the last one.
         peak_bytes: The most that ever were, also between samples, as the system or the allocator knows.
-        bytes_per_s: The growth; None with fewer than 45 samples in the loop.
+        bytes_per_s: The growth; None with fewer than 21 samples in the loop.
         low_bytes_per_s: The lower end of its interval.
         high_bytes_per_s: The upper one.
         bytes_per_iteration: The growth in an iteration; None if the parts have none.
-        grows: Whether at least eight of the nine steps went up, a MiB altogether, and the interval is above 0.
+        grows: Whether eight of nine steps went up, or all of fewer, a MiB altogether, and the interval is above 0.
     """
 
     process: str

@@ -1,15 +1,16 @@
 """Executes every field of a declaration, in the order in which `kinds.py` has them."""
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from rlscope import _native
 from rlscope.model import Category
-from rlscope.record.declared.callbacks import mark_callback, mark_given_callbacks, mark_registered
+from rlscope.record.declared.callbacks import as_callback, mark_callback, mark_given_callbacks, mark_registered
 from rlscope.record.declared.code_lifetime import CodeLifetime
 from rlscope.record.declared.containers import intercept_container, is_native
 from rlscope.record.declared.cupti_lending import CuptiLending
+from rlscope.record.declared.function_names import FunctionNames
 from rlscope.record.declared.hooks import Hooks
 from rlscope.record.declared.kinds import Boundary, HookInModule, ProfilerHook
 from rlscope.record.declared.subclasses import on_subclasses
@@ -18,10 +19,16 @@ from rlscope.record.native_names import intercept_named, resolve, unwrapped
 
 
 class Declarations:
-    """The declarations of libraries' files that have been put in place, so that they can be taken back."""
+    """The declarations of libraries' files that have been put in place, so that they can be taken back.
 
-    def __init__(self, imports: ImportHooks) -> None:
+    Args:
+        imports: Tells of imports.
+        packages: All packages that files of libraries are about.
+    """
+
+    def __init__(self, imports: ImportHooks, packages: Collection[str]) -> None:
         self._imports = imports
+        self._naming = FunctionNames(packages)
         self.hooks = Hooks()
         self._lending = CuptiLending(self.hooks)
         self._lifetime = CodeLifetime(self.hooks)
@@ -76,6 +83,9 @@ class Declarations:
             _native.intercept_buffers(owner, f"{dotted}.__buffer__", category)
         for dotted, owner in _types(boundary.constructed):
             _native.intercept_construction(owner, f"{dotted}.__init__", category)
+        for dotted, told in boundary.function_objects:
+            for _, owner in _types((dotted,)):
+                _native.intercept_function_objects(owner, told, category, self._naming.name_of, as_callback)
 
 
 def _types(names: tuple[str, ...]) -> Iterator[tuple[str, type]]:

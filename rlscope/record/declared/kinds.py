@@ -39,6 +39,9 @@ class Boundary:
         indexed: Types of which x[i] and x[i] = v are crossings, subclasses included.
         buffers: Types of which it is a crossing to get the memory, as numpy.asarray(x) does.
         constructed: Types of which it is a crossing to make an object, as a tensor of an array.
+        function_objects: Types whose objects, and those of types derived from them, stand for a native function each,
+            with what tells which: `pointer` and `address` lie in the object as those of ctypes and cffi do, else the
+            attribute that has the Python function of which the code was made. Calling one is a crossing.
         wrappers: Replacements of functions that make, or load, native functions while the program runs, and tell which
             of them are crossings.
         callbacks: Python methods, as (module, class, method), through which native code calls the program: inside them
@@ -61,6 +64,7 @@ class Boundary:
     indexed: tuple[str, ...] = ()
     buffers: tuple[str, ...] = ()
     constructed: tuple[str, ...] = ()
+    function_objects: tuple[tuple[str, str], ...] = ()
     wrappers: tuple[WrapperHook, ...] = ()
     callbacks: tuple[tuple[str, str, str], ...] = ()
     registered: tuple[tuple[str, str, str], ...] = ()

@@ -14,6 +14,7 @@ constexpr auto kBackend = static_cast<uint8_t>(Category::kBackend);
 constexpr auto kCuda = static_cast<uint8_t>(Category::kCuda);
 constexpr auto kWait = static_cast<uint8_t>(Category::kWait);
 constexpr auto kCudaWait = static_cast<uint8_t>(Category::kCudaWait);
+constexpr auto kNative = static_cast<uint8_t>(Category::kNative);
 constexpr auto kNoCore = static_cast<uint8_t>(Category::kNoCore);
 
 // A leaf operation together with the stage it belongs to, as one number. 0: in no operation.

@@ -28,7 +28,10 @@ class Reports {
   // `worked_ticks`: for how many a device worked.
   void add(SampleEnd sample, Thread& thread, uint64_t now, uint64_t worked_ticks);
   void add(const CollectiveEnd& collective, uint64_t now);
-  void add(const MemorySample& sample, Scope scope, uint64_t now) { memory_.add(sample, scope, now); }
+  // `ticks_in_scope`: for how long the thread that looked has been in it.
+  void add(const MemorySample& sample, Scope scope, uint64_t ticks_in_scope, uint64_t now) {
+    memory_.add(sample, scope, ticks_in_scope, now);
+  }
 
   CpuTimeTable& cpu_times() { return cpu_times_; }
   DurationTable& durations() { return durations_; }

@@ -411,6 +411,19 @@ void Sweep::end_gap(Thread& thread) {
   thread_changed(thread);
 }
 
+namespace {
+
+// For how long a thread has been in its innermost operation, as the half of a time tells that its frame keeps; 0: in none.
+uint64_t ticks_in_operation(const Thread& thread, const SweepTables& tables, uint64_t now) {
+  for (size_t depth = thread.frames.depth(); depth > 0; depth--) {
+    const Frame& frame = thread.frames[depth - 1];
+    if (tables.name(frame.id).kind == NameKind::kOperation) return static_cast<uint32_t>(now) - frame.began;
+  }
+  return 0;
+}
+
+}  // namespace
+
 void Sweep::note(Thread& thread, StreamReader& reader) {
   constexpr NameKind kOperation = NameKind::kOperation;
   switch (reader.type()) {
@@ -427,7 +440,8 @@ void Sweep::note(Thread& thread, StreamReader& reader) {
     case RecordType::kCpuTime:
       pass_cpu_time(thread);
       return reports_.cpu_times().read(thread.unread, reader.cpu_time().ns);
-    case RecordType::kMemory: return reports_.add(reader.memory(), owner_.scope_of(thread), time_.now());
+    case RecordType::kMemory:
+      return reports_.add(reader.memory(), owner_.scope_of(thread), ticks_in_operation(thread, tables_, time_.now()), time_.now());
     default: return;
   }
 }

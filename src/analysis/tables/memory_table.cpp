@@ -15,7 +15,7 @@ void drop_every_second(std::vector<Value>& values) {
 
 }  // namespace
 
-void MemoryTable::add(const MemorySample& sample, Scope scope, uint64_t now) {
+void MemoryTable::add(const MemorySample& sample, Scope scope, uint64_t ticks_in_scope, uint64_t now) {
   Place place{sample.owner, sample.device};
   Highest& highest = highest_[{place, scope}];
   highest.samples++;
@@ -23,6 +23,10 @@ void MemoryTable::add(const MemorySample& sample, Scope scope, uint64_t now) {
 
   Use& use = uses_[place];
   SweptMemorySeries& series = use.series;
+  // A peak that is new since the last look belongs to the scope in which nearly all of that time was: it may be gone by now.
+  bool is_new = use.samples > 0 && sample.peak_bytes > series.peak_bytes;
+  if (is_new && 10 * ticks_in_scope >= 9 * (now - use.looked_at)) highest.bytes = std::max(highest.bytes, sample.peak_bytes);
+  use.looked_at = now;
   // The system counts roughly, and a program may have an allocator's peak forgotten.
   series.peak_bytes = std::max({series.peak_bytes, sample.peak_bytes, sample.used_bytes});
   if (use.samples++ % use.stride) return;

@@ -16,7 +16,8 @@ class MemoryTable {
  public:
   static constexpr size_t kMostOfSeries = 1 << 12;
 
-  void add(const MemorySample& sample, Scope scope, uint64_t now);
+  // `ticks_in_scope`: for how long the thread that looked has been in it.
+  void add(const MemorySample& sample, Scope scope, uint64_t ticks_in_scope, uint64_t now);
   // What follows belongs to another iteration.
   void report_progress() { reports_++; }
   // To be asked for while the tables have their rows.
@@ -27,6 +28,7 @@ class MemoryTable {
   struct Use {
     SweptMemorySeries series;
     uint64_t samples = 0;
+    uint64_t looked_at = 0;  // last
     uint64_t stride = 1;  // of samples that are in the series
   };
   struct Highest {

@@ -28,14 +28,14 @@ void NativeThreads::meet(TraceFile& file, const StreamIndex& stream, const Sweep
   }
 }
 
-// A backend or a simulator may compute in other threads while the one that called it is blocked. What threads did that have
+// A backend, a simulator or other native code may compute in other threads while the one that called it is blocked. What threads did that have
 // no stream is known; what those did between their records that have one and run no Python is not.
 AbsentParts NativeThreads::parts_of(const Thread& thread, const AbsentGap& gap) const {
   uint8_t category = thread.category();
   if (category == kPython) return {gap.blocked_ticks, gap.queued_ticks};
   if (category == kCuda) return {0, gap.queued_ticks};
   if (category == kWait && gap.queued_ticks > 0) return {gap.ticks - gap.queued_ticks, gap.queued_ticks};
-  bool may_be_helped = category == kSimulator || category == kBackend;
+  bool may_be_helped = category == kSimulator || category == kBackend || category == kNative;
   bool have_called = have_called_ || std::pair(gap.start_ticks, thread.stream) > first_call_;
   if (!may_be_helped || have_called) return {};
   uint64_t helped_ticks = std::min(gap.helped_ticks, gap.blocked_ticks);

@@ -8,11 +8,14 @@
 
 namespace rlscope {
 
-// kCudaWait is a CUDA call that waits for the device; tables call it cuda. From kNoCore on no name has them: a thread that was
-// in line for a core, in Python, or in a simulator, the backend, a CUDA call, or behind a wait that was over.
+// kCudaWait is a CUDA call that waits for the device; tables call it cuda. kNative, from version 12 on, is native code that no
+// library's file knows. From kNoCore on no name has them: a thread that was in line for a core, by the category in which it
+// would run, in the order of those above.
 enum class Category : uint8_t {
   kPython = 0, kSimulator = 1, kBackend = 2, kCuda = 3, kWait = 4, kCudaWait = 5,
-  kNoCore = 6, kNoCoreInSimulator, kNoCoreInBackend, kNoCoreInCuda, kNoCoreInWait,
+  kNative = 6,
+  kNoCore = 7, kNoCoreInSimulator, kNoCoreInBackend, kNoCoreInCuda, kNoCoreInWait,
+  kNoCoreInCudaWait, kNoCoreInNative,
 };
 // Who owns an instant that several threads take part in: the first of these.
 enum class Turn : uint8_t { kWorks, kHasNoCore, kWaits };
@@ -25,16 +28,19 @@ struct CategoryColumns {
 };
 constexpr CategoryColumns kCategoryColumns[] = {
     {"python", Category::kPython, Turn::kWorks, 0, ""},
-    {"simulator", Category::kSimulator, Turn::kWorks, 1, ""},
-    {"backend", Category::kBackend, Turn::kWorks, 3, ""},
-    {"cuda", Category::kCuda, Turn::kWorks, 2, ""},
-    {"wait", Category::kWait, Turn::kWaits, 5, ""},
-    {"cuda", Category::kCuda, Turn::kWaits, 4, ""},
+    {"simulator", Category::kSimulator, Turn::kWorks, 2, ""},
+    {"backend", Category::kBackend, Turn::kWorks, 4, ""},
+    {"cuda", Category::kCuda, Turn::kWorks, 3, ""},
+    {"wait", Category::kWait, Turn::kWaits, 6, ""},
+    {"cuda", Category::kCuda, Turn::kWaits, 5, ""},
+    {"native", Category::kNative, Turn::kWorks, 1, ""},
     {"no_core", Category::kNoCore, Turn::kHasNoCore, 0, "python"},
-    {"no_core", Category::kNoCore, Turn::kHasNoCore, 1, "simulator"},
-    {"no_core", Category::kNoCore, Turn::kHasNoCore, 3, "backend"},
-    {"no_core", Category::kNoCore, Turn::kHasNoCore, 2, "cuda"},
-    {"no_core", Category::kNoCore, Turn::kHasNoCore, 5, "wait"},
+    {"no_core", Category::kNoCore, Turn::kHasNoCore, 2, "simulator"},
+    {"no_core", Category::kNoCore, Turn::kHasNoCore, 4, "backend"},
+    {"no_core", Category::kNoCore, Turn::kHasNoCore, 3, "cuda"},
+    {"no_core", Category::kNoCore, Turn::kHasNoCore, 6, "wait"},
+    {"no_core", Category::kNoCore, Turn::kHasNoCore, 5, "cuda"},
+    {"no_core", Category::kNoCore, Turn::kHasNoCore, 1, "native"},
 };
 constexpr size_t kCategories = std::size(kCategoryColumns);
 // Those that names may have.

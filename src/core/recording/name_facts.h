@@ -4,20 +4,23 @@
 #include <cstdint>
 #include <string_view>
 
+#include "api.h"
 #include "trace_format.h"
 
 namespace rlscope {
 
 struct NameFacts {
-  uint8_t is_operation : 1;
-  uint8_t is_wait : 1;  // calls of this name are waits
-  uint8_t is_cuda : 1;  // they are of CUDA
-  uint8_t stage : 5;    // of an operation
+  uint16_t is_operation : 1;
+  uint16_t is_boundary : 1;
+  uint16_t is_of_library : 1;  // a boundary of one that is known, or of a wait
+  uint16_t is_wait : 1;        // calls of this name are waits
+  uint16_t is_cuda : 1;        // they are of CUDA
+  uint16_t stage : 5;          // of an operation
 };
-static_assert(sizeof(NameFacts) == 1);
+static_assert(sizeof(NameFacts) == 2);
 
 constexpr uint32_t kMostNameFacts = 1 << 26;
-extern std::atomic<NameFacts*> g_name_facts;  // by id, so many; null before the first name, and where there is no memory
+extern RLSCOPE_API std::atomic<NameFacts*> g_name_facts;  // by id, so many; null before the first name, and where there is no memory
 
 // To be called once for an id, before it is used, by one thread at a time.
 void note_name(uint32_t id, NameKind kind, Category category, std::string_view name);

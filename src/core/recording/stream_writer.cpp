@@ -171,11 +171,17 @@ int StreamWriter::change_chunk(uint64_t started) {
   return 0;
 }
 
-// Of the time since the last record, that is in the innermost frame. Looks for requests too, so that no record need.
+// Looks for requests too, so that no record need. What is called at each look may write records, which belong to the gap.
 // Returns the time of the record that ends the gap: behind the readings, in which a thread may lose its CPU.
 __attribute__((noinline, cold)) uint64_t StreamWriter::measure_gap(uint64_t now) {
   if (Requests::are_due()) Requests::notice();
+  now = measure_absence(now);
   if (auto* function = at_each_look.load(std::memory_order_relaxed)) function();
+  return std::max(now, last_ticks_);
+}
+
+// Of the time since the last record, that is in the innermost frame. Returns the time behind the readings.
+uint64_t StreamWriter::measure_absence(uint64_t now) {
   measure_at_ = next_look(now);
   if (!is_measuring_) return now;
   bool is_known_wait = depth_ > 0 && name_facts(frames_[depth_ - 1].id).is_wait;

@@ -10,8 +10,8 @@ namespace rlscope {
 inline int parse_category(PyObject* value, void* category) {
   long number = PyLong_AsLong(value);
   if (number == -1 && PyErr_Occurred()) return 0;
-  if (number < 0 || number > static_cast<long>(Category::kWait)) {
-    PyErr_Format(PyExc_ValueError, "a category is 0 to 4, not %ld", number);
+  if (number < 0 || number >= static_cast<long>(name_categories())) {
+    PyErr_Format(PyExc_ValueError, "a category is 0 to %zu, not %ld", name_categories() - 1, number);
     return 0;
   }
   *static_cast<Category*>(category) = static_cast<Category>(number);

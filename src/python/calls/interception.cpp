@@ -7,6 +7,7 @@
 #include "blocking_calls.h"
 #include "builtin_identity.h"
 #include "compiled_calls.h"
+#include "function_objects.h"
 #include "method_definitions.h"
 #include "pointer_swaps.h"
 #include "trampolines.h"
@@ -99,6 +100,7 @@ PyObject* restore_all(PyObject*, PyObject*) {
   restore_pointers();
   restore_identity_of_builtins();
   restore_compiled_calls();
+  restore_function_objects();
   Py_RETURN_NONE;
 }
 

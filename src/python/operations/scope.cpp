@@ -12,6 +12,9 @@
 #include "vocabulary.h"
 
 namespace rlscope {
+
+__thread bool t_is_leaving_scope __attribute__((tls_model("initial-exec")));
+
 namespace {
 
 // What a scope stands for, and where it opens nothing.
@@ -189,6 +192,12 @@ PyObject* enter_for_caller(PyObject*, PyObject* args) {
   return enter_in(scope, frame_outside_contextlib(frame));
 }
 
+__attribute__((hot)) inline void leave_frame(StreamWriter* writer, uint32_t depth) {
+  t_is_leaving_scope = true;
+  writer->end_to(depth);
+  t_is_leaving_scope = false;
+}
+
 // Finds the scope among the frames above the innermost native call, which is not ours to close. One that is not there
 // was closed by an outer one, and counted then, or was opened before recording started.
 __attribute__((hot)) void leave(StreamWriter* writer, uint32_t id) {
@@ -199,7 +208,7 @@ __attribute__((hot)) void leave(StreamWriter* writer, uint32_t id) {
         frame.repeats--;
       } else {
         bool is_of_task = frame.is_of_task;
-        writer->end_to(depth - 1);
+        leave_frame(writer, depth - 1);
         if (is_of_task) ended_in_task(writer, depth - 1);
       }
       return;
@@ -222,7 +231,7 @@ __attribute__((hot)) PyObject* exit_block(PyObject* self, PyObject* const*, Py_s
       if (scope->is_joining() && top.joins > 0) {
         top.joins--;
       } else if (__builtin_expect(top.id == scope->id.id && top.repeats == 0 && !top.is_of_task, 1)) {
-        writer->end();
+        leave_frame(writer, depth - 1);
       } else {
         leave(writer, scope->id.id);
       }

@@ -10,6 +10,9 @@ namespace rlscope {
 bool enter_scope(PyObject* scope);
 void leave_scope(PyObject* scope);
 
+// While this thread, which holds the GIL, records the end of one.
+extern __thread bool t_is_leaving_scope __attribute__((tls_model("initial-exec")));
+
 bool is_scope(PyObject* object);
 
 // The id of its name in traces; 0 where it cannot be made, with a Python exception set unless memory is short.
