@@ -38,6 +38,9 @@ class Boundary:
         not_crossings: Names in the containers that do no work: predicates, accessors of metadata.
         indexed: Types of which x[i] and x[i] = v are crossings, subclasses included.
         buffers: Types of which it is a crossing to get the memory, as numpy.asarray(x) does.
+        launched: Types whose objects get their values after the call that made them has returned. Who waits for one is
+            in the operation in which it was made, also who waits to get its memory, as numpy.asarray(x) does.
+        awaiting: Dotted names of functions that wait for such an object, their first argument, or for all in a list.
         constructed: Types of which it is a crossing to make an object, as a tensor of an array.
         wrappers: Replacements of functions that make, or load, native functions while the program runs, and tell which
             of them are crossings.
@@ -60,6 +63,8 @@ class Boundary:
     not_crossings: frozenset[str] = frozenset()
     indexed: tuple[str, ...] = ()
     buffers: tuple[str, ...] = ()
+    launched: tuple[str, ...] = ()
+    awaiting: tuple[str, ...] = ()
     constructed: tuple[str, ...] = ()
     wrappers: tuple[WrapperHook, ...] = ()
     callbacks: tuple[tuple[str, str, str], ...] = ()

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "stream_writer.h"
+
 namespace rlscope {
 
 // Enters and leaves a scope as `with` does. False with a Python exception set on failure.
@@ -11,6 +13,11 @@ bool enter_scope(PyObject* scope);
 void leave_scope(PyObject* scope);
 
 bool is_scope(PyObject* object);
+
+// Opens an operation once more, for what it has left to do where it is open no longer; nothing is counted by that. And
+// closes the innermost operation that was opened so.
+void reopen_operation(StreamWriter* writer, uint32_t id);
+void end_reopened(StreamWriter* writer);
 
 // The id of its name in traces; 0 where it cannot be made, with a Python exception set unless memory is short.
 uint32_t id_of_scope(PyObject* scope);
