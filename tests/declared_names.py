@@ -38,7 +38,7 @@ def names_of_boundary(boundary: Boundary) -> Iterator[tuple[str, str]]:
     """The dotted names of a boundary, each after the module that must be imported before."""
     in_library = (
         boundary.containers, boundary.functions, boundary.indexed, boundary.buffers, boundary.constructed,
-        boundary.inherited,
+        boundary.inherited, boundary.launched, boundary.awaiting,
     )  # fmt: skip
     yield from ((boundary.library, dotted) for names in in_library for dotted in names)
     yield from ((boundary.library, dotted) for dotted, _ in boundary.function_objects)

@@ -9,6 +9,7 @@ LIBRARIES = {
     for file, packages in {
         "torch": ("torch",),
         "torch_compile": ("torch",),
+        "torch_data": ("torch",),
         "torch_distributed": ("torch",),
         "torch_functional_collectives": ("torch",),
         "ranges": ("torch", "nvtx"),

@@ -1,5 +1,7 @@
 """JAX: compiling is an operation, and the calls of a compiled function are in the stage that was met in it.
 
+What a call computes after it was compiled is in that stage, too, and so is the wait for the arrays that it returns.
+
 An environment that is part of a compiled function leaves no crossing to the simulator: its time is the backend's. So
 that it can be seen, such a call is in the stage simulation. Where the function does more than simulate, it is in an
 operation that names the stages inside, `simulation+inference`: nobody can say how its time is divided between them.
@@ -43,10 +45,13 @@ _met_in: weakref.WeakKeyDictionary[Any, set[Operations]] = weakref.WeakKeyDictio
 
 
 class _Thread(threading.local):
-    """The operations that were met in the function whose call this thread found not to be compiled yet."""
+    """The operations that were met in functions whose calls this thread found not to be compiled yet, innermost last.
+
+    JAX may call another function to run the one that the program has called: nothing is met in that.
+    """
 
     def __init__(self) -> None:
-        self.met: set[Operations] = set()
+        self.missed: list[set[Operations]] = []
 
 
 _thread = _Thread()
@@ -120,11 +125,17 @@ def _noting(met: set[Operations]) -> Iterator[None]:
         met |= found
         meet(met)  # it may have been traced for an earlier caller
         return
-    outer, _thread.met = _thread.met, met
+    _thread.missed.append(met)
     try:
         yield
     finally:
-        _thread.met = outer
+        _thread.missed.pop()
+
+
+def _note(met: set[Operations]) -> None:
+    """Note what was met in the function that is not compiled yet; outside any, nobody calls what comes of it."""
+    if _thread.missed:
+        _thread.missed[-1] |= met
 
 
 def _tracing(trace: Function) -> Function:
@@ -137,7 +148,7 @@ def _tracing(trace: Function) -> Function:
             known |= met
             met |= known
         if not is_tracing():  # of a function that is mapped while it is called
-            _thread.met |= met
+            _note(met)
         return made
 
     for name in dir(trace):
@@ -153,9 +164,23 @@ def _timing(timer: Function) -> Function:
     def timed(*args: Any, **kwargs: Any) -> Iterator[Any]:
         with PYTHON, COMPILE, tracing() as met, timer(*args, **kwargs) as value:
             yield value
-        _thread.met |= met
+        _note(met)
 
     return timed
+
+
+def _running(run: Function) -> Function:
+    """Wrap the method with which Python runs what was just compiled: it is what was met in it."""
+
+    def running(*args: Any, **kwargs: Any) -> Any:
+        met = next((met for met in reversed(_thread.missed) if met), None)
+        label = label_of(met) if met and not is_tracing() else None
+        if label is None:
+            return run(*args, **kwargs)
+        with label:
+            return run(*args, **kwargs)
+
+    return running
 
 
 def _differentiating(transform: Function) -> Function:
@@ -170,18 +195,20 @@ BOUNDARIES = (
         functions=tuple(
             f"{LIBRARY}.{name}"
             for name in (
-                "ArrayImpl.block_until_ready",
                 "ArrayImpl._copy_single_device_array_to_host_async",
-                "ArrayImpl._single_device_array_to_np_array_did_copy",
                 "Client.compile",
                 "Client.compile_and_load",
-                "LoadedExecutable.execute_sharded",  # of functions with side effects, which Python runs
-                "batched_block_until_ready",
+                "LoadedExecutable.execute_sharded",  # of new functions and those with side effects, which Python runs
                 "batched_copy_array_to_devices_with_sharding",
                 "batched_device_put",
             )
         ),
-        buffers=(f"{LIBRARY}.ArrayImpl",),  # numpy.asarray(x) waits until x has been computed
+        launched=(f"{LIBRARY}.ArrayImpl",),
+        awaiting=(
+            f"{LIBRARY}.ArrayImpl.block_until_ready",
+            f"{LIBRARY}.ArrayImpl._single_device_array_to_np_array_did_copy",  # float(x), x.tolist()
+            f"{LIBRARY}.batched_block_until_ready",
+        ),
         wrappers=(
             WrapperHook(LIBRARY, ("pjit",), lambda make: intercept_made(make, sys.modules[LIBRARY].PjitFunction)),
         ),
@@ -193,6 +220,7 @@ HOOKS: tuple[Hook, ...] = (
     WrapperHook(LIBRARY, ("pjit",), _making),
     WrapperHook("jax._src.interpreters.partial_eval", ("trace_to_jaxpr",), _tracing),
     WrapperHook("jax._src.dispatch", ("log_elapsed_time",), _timing),
+    WrapperHook("jax._src.interpreters.pxla", ("ExecuteReplicated", "__call__"), _running),
     WrapperHook("jax._src.api", ("value_and_grad",), _differentiating),
     # `trace` starts and stops through the first module, programs through the second.
     ProfilerHook(

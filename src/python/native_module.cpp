@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <string>
 
+#include "blocking_calls.h"
 #include "built_classes.h"
 #include "class_names.h"
 #include "collective_calls.h"
@@ -14,6 +15,7 @@
 #include "garbage_collections.h"
 #include "hooked.h"
 #include "interception.h"
+#include "launched_objects.h"
 #include "memory_samples.h"
 #include "environment_steps.h"
 #include "imports.h"
@@ -190,7 +192,8 @@ PyMODINIT_FUNC PyInit__native() {
   PyObject* module = PyModule_Create(&rlscope::definition);
   rlscope::sample_memory();
   if (module && (!rlscope::add_scopes(module) || !rlscope::add_interception(module) ||
-                 !rlscope::add_compiled_calls(module) || !rlscope::add_function_objects(module) || !rlscope::add_network_calls(module) ||
+                 !rlscope::add_compiled_calls(module) || !rlscope::add_function_objects(module) ||
+                 !rlscope::add_launched_objects(module) || !rlscope::add_blocking_calls(module) || !rlscope::add_network_calls(module) ||
                  !rlscope::add_environment_steps(module) || !rlscope::add_imports(module) || !rlscope::add_collective_calls(module) ||
                  PyModule_AddIntConstant(module, "PYTHON", static_cast<long>(rlscope::Category::kPython)) != 0 ||
                  PyModule_AddIntConstant(module, "WAIT", static_cast<long>(rlscope::Category::kWait)) != 0 ||

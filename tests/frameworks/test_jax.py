@@ -16,6 +16,15 @@ COMPUTED = ("block_until_ready", "numpy", "item")
 CALLED_BACK = ("pure_callback", "io_callback", "debug_callback")
 
 
+def backend_entries(recording: Recording) -> dict[tuple[str, str], int]:
+    """How often Python entered the backend, by stage and operation."""
+    return {
+        (row["stage"], row["operation"]): row["count"]
+        for row in recording.analysis["transitions"]
+        if (row["from"], row["to"]) == ("python", "backend")
+    }
+
+
 @pytest.fixture
 def known(record_pytorch: Record) -> tuple[Recording, dict]:
     recording = record_pytorch("jax_known.py")
@@ -51,25 +60,37 @@ def test_compiling_is_an_operation_of_its_own(known: tuple[Recording, dict]) -> 
 def test_a_compiled_function_is_in_the_stage_that_was_met_in_it(record_pytorch: Record) -> None:
     recording = record_pytorch("jax_stages.py")
     printed = recording.printed
-    entries = {
-        (row["stage"], row["operation"]): row["count"]
-        for row in recording.analysis["transitions"]
-        if (row["from"], row["to"]) == ("python", "backend")
-    }
+    entries = backend_entries(recording)
     calls = printed["calls"]
     # Whoever annotates knows better: a call of the network, and the wait for it.
     assert entries.pop(("backpropagation", "targets")) == 2
     for stage in PUBLISHED_STAGES:
-        assert entries.pop((stage, stage)) == calls[stage]
+        # A wait for each call; what a function computes is run by Python the first time, which copies constants before.
+        assert entries.pop((stage, stage)) >= 2 * calls[stage]
         seconds = recording.layer_seconds("backend", operation=stage)
         # Calls of 50 us: whoever interrupts one between the stopwatch and the boundary adds more than all of them take.
         assert 0.8 * printed["least_seconds"][stage] <= seconds <= (1 + TOLERANCE) * printed["seconds"][stage], stage
     # Nobody can say how the time of one call is divided between what it does.
-    assert entries.pop(("(none)", "simulation+inference")) == calls["simulation+inference"]
-    assert entries[("(none)", "(none)")] > calls["neither"]
+    assert entries.pop(("(none)", "simulation+inference")) >= 2 * calls["simulation+inference"]
+    assert entries[("(none)", "(none)")] >= 2 * calls["neither"]
     assert recording.seconds(stage="simulation", category="simulator") == 0
     assert printed["alive"] == 0, "recording keeps compiled functions alive"
     assert printed["looks"] == ["apply", "(w, x)", "module"]
+
+
+def test_a_training_in_one_call_is_in_its_operation_from_the_first_call_on(record_pytorch: Record) -> None:
+    recording = record_pytorch("jax_once.py")
+    first, second = recording.printed["seconds"]
+    assert recording.printed["results"][0] > 0
+    operation = "simulation+backpropagation"
+    # Each call, what runs a function that is new, what that copies before, and the two waits.
+    assert backend_entries(recording)["(none)", operation] == 5
+    # The first call does the same as the second, after it was compiled.
+    found = recording.layer_seconds("backend", operation=operation)
+    assert found >= second * (1 - TOLERANCE)
+    compiling = sum(recording.seconds(operation="compile", category=category) for category in ("backend", "python"))
+    no_core = recording.seconds(category="no_core")
+    assert found + compiling == pytest.approx(first + second, abs=TOLERANCE * (first + second) + no_core)
 
 
 def test_sbx_has_the_operations_of_stable_baselines3(record_pytorch: Record) -> None:

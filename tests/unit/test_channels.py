@@ -6,8 +6,10 @@ import contextlib
 import io
 import os
 import pty
+import select
 import signal
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -66,6 +68,37 @@ def tcp_pair() -> Iterator[tuple[socket.socket, socket.socket]]:
 def tcp_name(client: socket.socket) -> str:
     ends = sorted(f"{host}:{port}" for host, port in (client.getsockname(), client.getpeername()))
     return "tcp:" + "-".join(ends)
+
+
+def test_a_wait_has_the_name_of_what_it_is_for_unless_the_channel_says_it(
+    recording: Callable[[], dict[str, int]],
+) -> None:
+    poll = select.poll()
+    assert _native.intercept(type(poll).poll, "select.poll.poll", Category.WAIT)
+    reader, writer = os.pipe()
+    poll.register(reader)
+    os.write(writer, b"x")
+    batches = _native.wait_call("next batch pipe:[7]")
+    assert _native.name_waits(batches) is None
+    assert poll.poll()
+    assert os.read(reader, 1) == b"x"
+    threads = [threading.Thread(target=poll.poll, args=(0,)) for _ in range(2)]  # theirs are not named
+    for thread in threads:
+        thread.start()
+        thread.join()
+    with pytest.raises(TypeError):
+        _native.name_waits("next batch")  # type: ignore[arg-type]
+    assert _native.name_waits(None) is batches
+    poll.poll(0)
+    channel = f"pipe:[{inode(reader)}]"
+    assert recording() == {
+        f"posix.write {channel}": 1,
+        "next batch pipe:[7]": 1,
+        f"posix.read {channel}": 1,
+        "select.poll.poll": 3,
+    }
+    os.close(reader)
+    os.close(writer)
 
 
 def test_a_pipe_has_its_inode(recording: Callable[[], dict[str, int]]) -> None:

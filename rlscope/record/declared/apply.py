@@ -81,6 +81,11 @@ class Declarations:
                 on_subclasses(owner, intercept_method, self.hooks)
         for dotted, owner in _types(boundary.buffers):
             _native.intercept_buffers(owner, f"{dotted}.__buffer__", category)
+        for dotted, owner in _types(boundary.launched):
+            _native.follow_launched(owner, f"{dotted}.__buffer__", category)
+        for dotted in boundary.awaiting:
+            if (function := resolve(dotted)) is not None:
+                _native.intercept_awaiting(function, dotted, category)
         for dotted, owner in _types(boundary.constructed):
             _native.intercept_construction(owner, f"{dotted}.__init__", category)
         for dotted, told in boundary.function_objects:

@@ -38,6 +38,9 @@ class Boundary:
         not_crossings: Names in the containers that do no work: predicates, accessors of metadata.
         indexed: Types of which x[i] and x[i] = v are crossings, subclasses included.
         buffers: Types of which it is a crossing to get the memory, as numpy.asarray(x) does.
+        launched: Types whose objects get their values after the call that made them has returned. Who waits for one is
+            in the operation in which it was made, also who waits to get its memory, as numpy.asarray(x) does.
+        awaiting: Dotted names of functions that wait for such an object, their first argument, or for all in a list.
         constructed: Types of which it is a crossing to make an object, as a tensor of an array.
         function_objects: Types whose objects, and those of types derived from them, stand for a native function each,
             with what tells which: `pointer` and `address` lie in the object as those of ctypes and cffi do, else the
@@ -63,6 +66,8 @@ class Boundary:
     not_crossings: frozenset[str] = frozenset()
     indexed: tuple[str, ...] = ()
     buffers: tuple[str, ...] = ()
+    launched: tuple[str, ...] = ()
+    awaiting: tuple[str, ...] = ()
     constructed: tuple[str, ...] = ()
     function_objects: tuple[tuple[str, str], ...] = ()
     wrappers: tuple[WrapperHook, ...] = ()

@@ -33,27 +33,20 @@ struct Name {
   std::string text;
 };
 
-// Where a thread is: its innermost operation and the stage that this belongs to.
-struct Place {
-  uint32_t operation = 0;
-  Stage stage = Stage::kNone;
-
-  void enter(uint32_t id) {
-    NameFacts facts = name_facts(id);
-    if (!facts.is_operation) return;
-    operation = id;
-    stage = inner_stage(stage, static_cast<Stage>(facts.stage));
-  }
-};
+void enter(Place& place, uint32_t id) {
+  NameFacts facts = name_facts(id);
+  if (!facts.is_operation) return;
+  place.operation = id;
+  place.stage = inner_stage(place.stage, static_cast<Stage>(facts.stage));
+}
 
 // The last launch site of this thread: most launch sites come from where the one before came from.
 struct LastLaunchSite {
   uint64_t recording;
-  uint32_t operation;
-  Stage stage;
+  Place place;
   uint32_t id;
 };
-__thread LastLaunchSite t_last_launch_site __attribute__((tls_model("initial-exec")));
+__thread LastLaunchSite t_last_launch_site __attribute__((tls_model("initial-exec"))) = {};
 
 // Leaked on purpose: daemon threads may come here while the process is being torn down.
 struct State {
@@ -89,16 +82,10 @@ State& state() {
   return *state;
 }
 
-Place place_of(StreamWriter& writer) {
-  Place place;
-  for (uint32_t i = 0; i < writer.depth(); i++) place.enter(writer.frame(i).id);
-  return place;
-}
-
 Place place_seen_from_outside(const StreamWriter& writer) {
   Place place;
   uint32_t depth = writer.depth_seen_from_outside();
-  for (uint32_t i = 0; i < depth; i++) place.enter(writer.name_seen_from_outside(i));
+  for (uint32_t i = 0; i < depth; i++) enter(place, writer.name_seen_from_outside(i));
   return place;
 }
 
@@ -333,6 +320,14 @@ NameKind Session::kind_of(uint32_t id) {
   return s.names[id - 1].kind;
 }
 
+Stage Session::stage_of(uint32_t id) { return static_cast<Stage>(name_facts(id).stage); }
+
+Place Session::place_of(StreamWriter& writer) {
+  Place place;
+  for (uint32_t i = 0; i < writer.depth(); i++) enter(place, writer.frame(i).id);
+  return place;
+}
+
 uint32_t Session::launch_site() {
   StreamWriter* writer = Session::writer();
   if (!writer || !is_recording()) return 0;
@@ -342,9 +337,8 @@ uint32_t Session::launch_site() {
     if (const StreamWriter* main = s.main_writer) place = place_seen_from_outside(*main);
   }
   LastLaunchSite& last = t_last_launch_site;
-  if (last.recording != s.recording || last.operation != place.operation || last.stage != place.stage) {
-    last = {s.recording, place.operation, place.stage,
-            intern_launch_site(writer->stream(), place.operation, place.stage)};
+  if (last.recording != s.recording || last.place != place) {
+    last = {s.recording, place, intern_launch_site(writer->stream(), place.operation, place.stage)};
   }
   return last.id;
 }

@@ -29,6 +29,15 @@ struct SessionListener {
   void (*on_fork_in_child)();
 };
 
+// Where a thread is: its innermost operation and the stage that this belongs to.
+struct Place {
+  uint32_t operation = 0;  // 0: none
+  Stage stage = Stage::kNone;
+
+  bool operator==(const Place& other) const { return operation == other.operation && stage == other.stage; }
+  bool operator!=(const Place& other) const { return !(*this == other); }
+};
+
 // A thread that writes records, as another one sees it.
 struct SeenThread {
   uint64_t thread_id;  // the operating system's
@@ -81,6 +90,9 @@ class RLSCOPE_API Session {
   // memory left, recording stops and the id is 0, which stands for none.
   static CodedId intern(NameKind kind, Category category, std::string_view name);
   static NameKind kind_of(uint32_t id);
+  // The stage that an operation of this name is; kNone: no stage.
+  static Stage stage_of(uint32_t id);
+  static Place place_of(StreamWriter& writer);
   // The id of (thread, operation, stage) in which the calling thread is now; 0 while nothing records.
   static uint32_t launch_site();
   // The id for device work of which nobody knows who launched it; 0 while nothing records.

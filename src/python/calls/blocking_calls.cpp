@@ -10,6 +10,7 @@
 #include "session.h"
 #include "channels.h"
 #include "ended_processes.h"
+#include "scope.h"
 #include "tasks.h"
 
 namespace rlscope {
@@ -40,12 +41,17 @@ PyObject* record(StreamWriter* writer, const CodedId& id, Arguments... arguments
   return result;
 }
 
+// What this thread waits for, whatever function it waits in, unless the channel says it: a scope, which lives as long as the
+// process.
+thread_local PyObject* t_waits_named;
+
 // Runs the original as time spent waiting.
 template <int index, class... Arguments>
 PyObject* wait(Arguments... arguments) {
   BlockingCall& call = calls[index];
   StreamWriter* writer = Session::recording_writer();
   if (!writer) return pass<index>(arguments...);
+  if (uint32_t named = t_waits_named ? id_of_scope(t_waits_named) : 0) return record<index>(writer, encode_id(named), arguments...);
   if (call.id.id == 0) call.id = Session::intern(NameKind::kBoundary, Category::kWait, call.name);
   return record<index>(writer, call.id, arguments...);
 }
@@ -284,9 +290,26 @@ BlockingCall calls[] = {
     {"posix.wait", METH_NOARGS, pointer_to(wait_for_child<30, PyObject*, PyObject*>), nullptr, {}},
     {"posix.wait3", kFastKeywords, pointer_to(wait_for_child<31, PyObject*, PyObject* const*, Py_ssize_t, PyObject*>), nullptr, {}},
     {"posix.wait4", kFastKeywords, pointer_to(wait_for_child<32, PyObject*, PyObject* const*, Py_ssize_t, PyObject*>), nullptr, {}},
+    {"select.poll.poll", METH_FASTCALL, pointer_to(wait<33, PyObject*, PyObject* const*, Py_ssize_t>), nullptr, {}},
+};
+
+PyObject* name_waits(PyObject*, PyObject* scope) {
+  if (scope != Py_None && !is_scope(scope)) return PyErr_Format(PyExc_TypeError, "a scope or None was expected, not %R", scope);
+  PyObject* outer = t_waits_named;
+  t_waits_named = scope == Py_None ? nullptr : scope;
+  return Py_NewRef(outer ? outer : Py_None);
+}
+
+PyMethodDef functions[] = {
+    {"name_waits", name_waits, METH_O,
+     "name_waits(scope)\n--\n\nCall what this thread waits in from now on by the name of a wait_call, unless a channel is known; "
+     "None ends that. Returns what was said before."},
+    {nullptr, nullptr, 0, nullptr},
 };
 
 }  // namespace
+
+bool add_blocking_calls(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
 
 bool intercept_blocking_call(PyMethodDef* def, const char* name, PyObject* owner) {
   for (BlockingCall& call : calls) {

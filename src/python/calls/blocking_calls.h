@@ -8,4 +8,7 @@ namespace rlscope {
 // acquires, SimpleQueue.get, os.read and os.write, raw files, sockets, os._exit. False: an ordinary definition, not handled here.
 bool intercept_blocking_call(PyMethodDef* def, const char* name, PyObject* owner);
 
+// Adds `name_waits` to the module. False with a Python exception set on failure.
+bool add_blocking_calls(PyObject* module);
+
 }  // namespace rlscope

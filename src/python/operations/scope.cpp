@@ -198,6 +198,13 @@ __attribute__((hot)) inline void leave_frame(StreamWriter* writer, uint32_t dept
   t_is_leaving_scope = false;
 }
 
+// Ends the operation that is frame number `depth`, and those inside it.
+__attribute__((hot)) inline void end_operation(StreamWriter* writer, uint32_t depth) {
+  bool is_of_task = writer->frame(depth).is_of_task;
+  leave_frame(writer, depth);
+  if (is_of_task) ended_in_task(writer, depth);
+}
+
 // Finds the scope among the frames above the innermost native call, which is not ours to close. One that is not there
 // was closed by an outer one, and counted then, or was opened before recording started.
 __attribute__((hot)) void leave(StreamWriter* writer, uint32_t id) {
@@ -207,9 +214,7 @@ __attribute__((hot)) void leave(StreamWriter* writer, uint32_t id) {
       if (frame.repeats > 0 && depth == writer->depth()) {
         frame.repeats--;
       } else {
-        bool is_of_task = frame.is_of_task;
-        leave_frame(writer, depth - 1);
-        if (is_of_task) ended_in_task(writer, depth - 1);
+        end_operation(writer, depth - 1);
       }
       return;
     }
@@ -483,6 +488,17 @@ __attribute__((hot)) bool enter_scope(PyObject* scope) {
 }
 
 __attribute__((hot)) void leave_scope(PyObject* scope) { Py_DECREF(exit_block(scope, nullptr, 0)); }
+
+void reopen_operation(StreamWriter* writer, uint32_t id) {
+  if (!writer->begin(encode_id(id))) return;
+  Stage stage = Session::stage_of(id);
+  StreamWriter::Frame& frame = writer->frame(writer->depth() - 1);
+  frame.leaves_stage = stage == kLeavesStage;
+  frame.is_stage = stage > Stage::kTrainingLoop && stage != kLeavesStage;
+  if (are_tasks_running()) begun_inside_task(writer);
+}
+
+void end_reopened(StreamWriter* writer) { end_operation(writer, writer->depth() - 1); }
 
 uint32_t id_of_scope(PyObject* scope) {
   return as_scope(scope)->id.id != 0 || intern(as_scope(scope)) ? as_scope(scope)->id.id : 0;
