@@ -105,7 +105,7 @@ def test_a_line_has_the_time_of_its_stacks(tmp_path: Path) -> None:
 
 def test_a_call_has_the_line_that_made_it(tmp_path: Path) -> None:
     (row,) = analyze(open_trace(written(UPDATES, tmp_path))).call_sites
-    assert (row.caller, row.file, row.line, round(row.seconds * 1e9)) == ("update", "/me/train.py", 71, 90)
+    assert (row.caller, row.file, row.line) == ("update", "/me/train.py", 71)
 
 
 @pytest.mark.parametrize(("script", "of_line", "stacks"), [(WAITS, 1, 1), (TWO_LINES, 1, 2)])
