@@ -28,7 +28,16 @@ from rlscope.model import CALLBACK, STAGES, Category, DeviceWork
 from rlscope.trace import format as fmt
 
 OPERATIONS = (
-    "training_loop", *STAGES, "step", "reset", "(none)", CALLBACK, "log", "compile", "import", "garbage_collection"
+    "training_loop",
+    *STAGES,
+    "step",
+    "reset",
+    "(none)",
+    CALLBACK,
+    "log",
+    "compile",
+    "import",
+    "garbage_collection",
 )
 CHOICES = (
     *("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "progress", "absent", "task", "sample",

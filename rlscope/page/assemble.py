@@ -53,7 +53,7 @@ def page(title: str, links: Mapping[str, str], static: str, footer: str, data: s
     sections = "".join(
         f'<section aria-labelledby="{name}-title"><h2 id="{name}-title">{heading}</h2><div id="{name}"></div></section>'
         for name, heading in (
-            ("breakdown", "Where the time went"),
+            ("breakdown", "Stage by stage"),
             ("iterations", "Iterations"),
             ("timeline", "Timeline"),
             ("tables", "Tables"),

@@ -289,26 +289,17 @@ def _most(title: str, rows: Sequence[Record], column: str, screen: Screen, is_wh
     return [*table_lines(title, shown, screen), *([f"  {rest} with --all"] if rest else [])]
 
 
-def _large(
-    title: str, rows: Sequence[Record], shares: Sequence[float], most_rows: int, screen: Screen, is_whole: bool
-) -> list[str]:
-    """Return a table of the first `most_rows` rows of those that are sorted by shares, but none below 1 %."""
-    large = [row for row, share in zip(rows, shares, strict=True) if is_whole or share >= LEAST_SHARE]
-    shown = large if is_whole else large[:most_rows]
-    lines = table_lines(title, _without_trivial(shown), screen) if shown else [title]
-    if (rest := len(rows) - len(shown)) > 0:
-        lines.append(f"  {rest:,}{' more' if shown else ''}{' below 1 %' if len(shown) == len(large) else ''}")
-    return lines
-
-
 def _calls(rows: Sequence[Record], screen: Screen, is_whole: bool) -> list[str]:
-    """Return the table of calls, of each trace those with most time first."""
+    """Return the table of calls, of each trace those with most time first; none below 1 % unless `is_whole`."""
     named = [_call(row) for row in rows]
     traces = list(dict.fromkeys(row.get("trace") for row in named))
     named.sort(key=lambda row: (traces.index(row.get("trace")), -number(row["percent"])))
-    shares = [number(row["percent"]) / 100 for row in named]
-    lines = _large("Calls by function", named, shares, len(named), screen, is_whole)
-    return lines if is_whole or min(shares) >= LEAST_SHARE else [*lines[:-1], f"{lines[-1]}; --all shows them"]
+    shown = [row for row in named if is_whole or number(row["percent"]) >= 100 * LEAST_SHARE]
+    title = "Calls by function"
+    lines = table_lines(title, _without_trivial(shown), screen) if shown else [title]
+    if (rest := len(named) - len(shown)) > 0:
+        lines.append(f"  {rest:,}{' more' if shown else ''} below 1 %; --all shows them")
+    return lines
 
 
 def _call(row: Record) -> Record:

@@ -63,6 +63,9 @@ def _account(analysis: Analysis, lines: Sequence[Line], screen: Screen) -> Itera
     shares = [percent(line.share) for line in lines]
     width = min(max(map(cell_len, names)), screen.width - 24)
     for name, took, share, line in zip(names, seconds, shares, lines, strict=True):
+        if cell_len(name) > width:
+            yield from screen.filled(name, INDENT)
+            name = ""
         text = f"{INDENT}{padded(name, width)}  {took:>8}  {share:>7}"
         where = screen.shown(line.where)
         if where and cell_len(text) + 2 + cell_len(where) <= screen.width:

@@ -45,8 +45,12 @@ def test_an_import_inside_an_operation_is_one(recording: Recording) -> None:
 
 
 def test_importing_is_a_cause_where_it_is_in_the_loop(recording: Recording) -> None:
-    advice = recording.analysis["advice"]
-    assert advice["cause"] == "import"
+    in_loop = {
+        row["cause"]: row["seconds"]
+        for row in recording.analysis["account"]
+        if row["cause"] not in ("starting_up", "afterwards", "no_core")
+    }
+    assert max(in_loop, key=lambda cause: in_loop[cause]) == "import"
     seconds = dict.fromkeys(("before", "in", "after"), 0.0)
     for row in recording.analysis["outside"]:
         seconds[row["part"]] += row["seconds"]

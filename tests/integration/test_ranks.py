@@ -132,9 +132,6 @@ def test_the_late_rank_is_named(two: Ranks) -> None:
     assert [(row.process, row.cause) for row in analysis.stragglers if row.stands_out] == [("rank 1", "time.sleep")]
     for row in analysis.ranks:
         assert row.compute_s + row.wait_s + row.transfer_s + row.other_wait_s == pytest.approx(row.wall_s)
-    advice = analysis.advice
-    assert advice is not None
-    assert any(sentence.startswith("rank 1 is late by ") for sentence in advice.sentences.waits)
 
 
 @pytest.mark.parametrize("size", [4, 8])

@@ -26,7 +26,12 @@ def test_the_example_shows_where_its_time_went(tmp_path: Path) -> None:
     cells = executed(nbformat.read(EXAMPLE, as_version=4), tmp_path)
     recorded, table, page = cells[2:]
     (shown,) = htmls(recorded)
-    assert "Bound by" in shown and "backpropagation" in shown and "inference" in shown and "<script" not in shown
+    assert (
+        "Where the time went" in shown
+        and "backpropagation" in shown
+        and "inference" in shown
+        and "<script" not in shown
+    )
     assert "backpropagation" in table.outputs[0].data["text/plain"]
     assert (tmp_path / "trace" / "manifest.json").is_file()
     (frame,) = htmls(page)

@@ -17,7 +17,7 @@ MOST_STEPS = 3
 HAS_FOCUS = "(element) => element === document.activeElement"
 #: The question, clicks that lead to its answer (a selector each), and a text that is in the answer.
 QUESTIONS = {
-    "what bounds the run": ((), "main", "Bound by"),
+    "what the run was for": ((), "main", "Where the time went"),
     "where does time go": (
         ("#breakdown .name:text('backpropagation')", "#breakdown ul ul .name:text('backpropagation')"),
         "#breakdown .tree",

@@ -171,7 +171,7 @@ def test_a_page_says_where_the_time_of_recorded_runs_went(tmp_path: Path) -> Non
 def test_a_page_says_nothing_where_nothing_was_recorded(tmp_path: Path) -> None:
     add_runs(page := StudyPage("a study", tmp_path), [])
     page.write(tmp_path / "index.html")
-    assert "What bounds each run" not in (tmp_path / "index.html").read_text()
+    assert "Where the time of each run went" not in (tmp_path / "index.html").read_text()
 
 
 def test_metrics_that_need_a_gpu() -> None:

@@ -1,4 +1,4 @@
-"""Python's time as a tree of functions, and the line of it that advice names."""
+"""Python's time as a tree of functions, and the lines of it, of calls and of waits for a GPU."""
 
 import tempfile
 from collections import Counter
@@ -95,31 +95,29 @@ TWO_LINES = (
     .replace("50 sees", "40 sees") + "80 sees 0 update:/me/train.py:72\n"
 )  # fmt: skip
 
-ADVICE = {
-    "Python": (SIMULATES, "40 % of Python's time in simulation (40 ns) is in /me/env.py:30 (reset)."),
-    "backend": (
-        UPDATES,
-        "About 100 % of the time of the backend's CPU code in backpropagation is of calls in /me/train.py:71 (update).",
-    ),
-    "GPU, two lines": (
-        TWO_LINES,
-        "50 % of the waits for the GPU in backpropagation (44 ns) are in /me/train.py:71 (update).",
-    ),
-    "GPU": (WAITS, "100 % of the waits for the GPU in backpropagation (88 ns) are in /me/train.py:71 (update)."),
-}
+
+def test_a_line_has_the_time_of_its_stacks(tmp_path: Path) -> None:
+    analysis = analyze(open_trace(written(SIMULATES, tmp_path)))
+    assert {(row.file, row.line, round(row.seconds * 1e9)) for row in analysis.lines} == {
+        ("/me/env.py", 20, 20), ("/me/env.py", 8, 30), ("/me/env.py", 9, 10), ("/me/env.py", 30, 40),
+    }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ADVICE)
-def test_advice_names_the_line(kind: str, tmp_path: Path) -> None:
-    script, sentence = ADVICE[kind]
-    advice = analyze(open_trace(written(script, tmp_path))).advice
-    assert advice is not None
-    assert advice.sentences.lines == (sentence,)
-    assert sentence in advice.text
+def test_a_call_has_the_line_that_made_it(tmp_path: Path) -> None:
+    (row,) = analyze(open_trace(written(UPDATES, tmp_path))).call_sites
+    assert (row.caller, row.file, row.line) == ("update", "/me/train.py", 71)
 
 
-def test_advice_names_no_line_that_nobody_saw(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("script", "of_line", "stacks"), [(WAITS, 1, 1), (TWO_LINES, 1, 2)])
+def test_a_wait_for_the_gpu_has_the_line_of_most_of_its_stacks(
+    script: str, of_line: int, stacks: int, tmp_path: Path
+) -> None:
+    (row,) = analyze(open_trace(written(script, tmp_path))).sync_points
+    assert (row.file, row.line, row.line_stacks, row.stacks) == ("/me/train.py", 71, of_line, stacks)
+    assert round(row.seconds * 1e9) == 88
+
+
+def test_without_stacks_no_line_is_known(tmp_path: Path) -> None:
     script = SIMULATES.partition("stacks")[0]
-    advice = analyze(open_trace(written(script, tmp_path))).advice
-    assert advice is not None
-    assert advice.sentences.lines == ()
+    analysis = analyze(open_trace(written(script, tmp_path)))
+    assert not any(row.line for row in (*analysis.lines, *analysis.account))

@@ -68,7 +68,7 @@ def test_it_looks_like_this(trace: Path) -> None:
 
 
 def test_it_looks_like_this_where_there_are_no_blocks(trace: Path) -> None:
-    arguments = [sys.executable, "-m", "rlscope", "analyze", str(trace), "--correct", "none"]
+    arguments = [sys.executable, "-m", "rlscope", "analyze", str(trace), "--all", "--correct", "none"]
     environment = {"PYTHONIOENCODING": "ascii", "COLUMNS": "80", "PATH": ""}
     finished = subprocess.run(arguments, env=environment, capture_output=True, check=True)
     assert finished.stdout.decode("ascii") == golden("analyze_ascii")

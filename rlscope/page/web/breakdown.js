@@ -1,4 +1,4 @@
-// Where the time went: bars of the stages of a loop, and of the other parts of a life, that open into operations, layers and functions.
+// The time stage by stage: bars of the stages of a loop, and of the other parts of a life, that open into operations, layers and functions.
 import { CATEGORIES, LIFE_PARTS, LOOP, STAGES } from "./vocabulary.js";
 import { bar, button, make, replace } from "./elements.js";
 import { count, duration, percent } from "./format.js";
