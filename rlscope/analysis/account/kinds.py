@@ -36,7 +36,7 @@ class Kind(NamedTuple):
 #: Seconds by kind of time.
 Mix = Mapping[Kind, float]
 #: Of a layer in which the CPU is while no device computes.
-OF_CATEGORY = {label: Bound(category.bound) for label, category in CATEGORIES.items()}
+_OF_CATEGORY = {label: Bound(category.bound) for label, category in CATEGORIES.items()}
 _OF_RESOURCE = {
     Resource.GPU.value: Bound.GPU,
     Resource.IDLE.value: Bound.WAITING,
@@ -53,7 +53,7 @@ def bound_of(operation: str, category: str, resource: str) -> Bound:
         return Bound.IMPORT
     if category == Category.NO_CORE.label and resource == Resource.IDLE.value:
         return Bound.NO_CORE
-    return _OF_RESOURCE.get(resource) or OF_CATEGORY[category]
+    return _OF_RESOURCE.get(resource) or _OF_CATEGORY[category]
 
 
 def waiting_s(mix: Mix) -> float:
