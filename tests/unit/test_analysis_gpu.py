@@ -166,7 +166,7 @@ def test_attribution(shared: Path) -> None:
 
 def test_verbs_show_devices(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(shared.parent)
-    arguments = ["trace", "--gpu-attribution", "coincident"]
+    arguments = ["trace", "--all", "--gpu-attribution", "coincident"]
     shown = CliRunner().invoke(analyze_verb, arguments, catch_exceptions=False).output
     for part in ("GPUs", "NVIDIA H200", "GPU time by launching operation"):
         assert part in shown
@@ -181,7 +181,7 @@ def test_no_device_no_section(tmp_path: Path) -> None:
     writer = TraceWriter(tmp_path)
     writer.process(pid=7).stop(10)
     writer.write_complete()
-    shown = CliRunner().invoke(analyze_verb, [str(tmp_path)], catch_exceptions=False).output
+    shown = CliRunner().invoke(analyze_verb, [str(tmp_path), "--all"], catch_exceptions=False).output
     assert "GPU" not in shown
     assert "Devices" not in CliRunner().invoke(inspect_verb, [str(tmp_path)], catch_exceptions=False).output
 

@@ -99,6 +99,7 @@ def test_document(analysis: Analysis) -> None:
              "seconds": pytest.approx(7e-7)},
         ],
         "iterations": 2, "timesteps": 100, "total_timesteps": 1000, "extrapolated_s": pytest.approx(7e-6),
+        "extrapolated_with_evaluation_s": pytest.approx(7e-6),
             "evaluation_s": {},
         "correction": None, "uncorrected": "no calibration was given",
     }  # fmt: skip

@@ -323,12 +323,14 @@ def test_verbs_say_what_was_removed_or_why_not(trace: Path, tmp_path: Path, own_
         assert finished.exit_code == 0
         return " ".join(finished.output.split())
 
-    assert "times include what recording added: there is no calibration in" in run(analyze_verb)
+    assert "times include what recording added: there is no calibration in" in run(analyze_verb, "--all")
     save(replace(CALIBRATION, costs=MILLISECONDS), own_cache)
-    output = run(analyze_verb)
+    output = run(analyze_verb, "--all")
     assert "- recording added 38 % (16 to 70 %), removed; calibration: this user's calibration" in output
     assert "4 s (3.49 to 4.51 s)" in output
-    assert "times include what recording added: --correct none was given" in run(analyze_verb, "--correct", "none")
+    assert "times include what recording added: --correct none was given" in run(
+        analyze_verb, "--all", "--correct", "none"
+    )
     document = json.loads(run(analyze_verb, "--correct", str(own_cache), "--json", "--by", "category"))
     assert document["breakdown"][0]["corrected_seconds"] == pytest.approx(3)
     assert "recording added 38 % (16 to 70 %), removed" in run(report_verb, "-o", str(tmp_path / "report"))

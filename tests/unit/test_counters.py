@@ -370,7 +370,7 @@ def test_counters_are_shown_with_a_warning(tmp_path: Path) -> None:
     sample(trace, {RATE: [1]}, uuid="GPU-b")
     RecordConfig(counters=(RATE, BYTES)).save(trace)
     not_comparable = "a run with counters: its times are not for comparison with others"
-    shown = " ".join(shown_by(analyze_verb, str(trace)).split())
+    shown = " ".join(shown_by(analyze_verb, str(trace), "--all").split())
     for part in (
         f"- {not_comparable}",
         "- counters of GPU 0: 3 samples, one in 100 µs, 2 lost; 0 % of its active cycles were while no recorded work",
@@ -412,8 +412,8 @@ def test_of_many_operations_the_figure_says_how_many_it_leaves_out(tmp_path: Pat
 def test_nothing_is_shown_of_a_run_without_counters(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     record(trace, {"main": in_each_sample(Work(10, 90))}, {"main_pid": 10, "complete": True})
-    for verb in (analyze_verb, inspect_verb):
-        assert "ounters" not in shown_by(verb, str(trace))
+    for verb, *options in ((analyze_verb, "--all"), (inspect_verb,)):
+        assert "ounters" not in shown_by(verb, str(trace), *options)
     analysis, page = analyze(open_trace(trace)), ReportPage("")
     add_counters(page, analysis, tmp_path, "")
     page.write(tmp_path / "index.html")

@@ -265,7 +265,7 @@ def test_a_wait_for_another_recorded_process_in_no_stage_is_an_empty_queue(tmp_p
 
 def test_analyze_shows_who_had_the_device_and_why_it_did_nothing(tmp_path: Path) -> None:
     trace = write_two(tmp_path, [TRAINER, ROLLOUT])
-    shown = CliRunner().invoke(analyze_verb, [str(trace)], catch_exceptions=False).output
+    shown = CliRunner().invoke(analyze_verb, [str(trace), "--all"], catch_exceptions=False).output
     lines = [line.split() for line in shown.splitlines()]
     for title in ("Who had the GPU", "How the GPU passed", "Why GPUs did nothing in the training loop"):
         assert title in shown

@@ -154,7 +154,7 @@ def test_memory_of_a_process_without_a_loop_is_not_said_to_grow(tmp_path: Path) 
 
 
 def test_memory_in_a_terminal(tmp_path: Path) -> None:
-    shown = call_here("analyze", leaking(tmp_path)).stdout
+    shown = call_here("analyze", leaking(tmp_path), "--all").stdout
     table = [line.split() for line in shown.split("Memory: the most, by stage\n")[1].splitlines()[:3]]
     assert table == [
         ["memory", "peak", "simulation", "inference", "at_end"],

@@ -66,7 +66,7 @@ def test_sites_are_rows_of_the_document(tmp_path: Path) -> None:
 
 
 def test_analyze_shows_points_with_their_lines(tmp_path: Path) -> None:
-    shown = analyzed(WAITS + STACKS, tmp_path)
+    shown = analyzed(WAITS + STACKS, tmp_path, "--all")
     assert "Where the CPU waited for the GPU" in shown
     (line,) = (line for line in shown.splitlines() if "torch.item" in line)
     cells = line.split()  # a long name may be cut where the columns are wide

@@ -59,7 +59,7 @@ def test_verbs_show_tasks(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     with rlscope.profile(trace):
         asyncio.run(both())
-    assert "Operations of coroutines and generators" in shown(str(trace))
+    assert "Operations of coroutines and generators" in shown(str(trace), "--all")
     (row,) = json.loads(shown(str(trace), "--json"))["tasks"]
     assert (row["process"], row["operation"], row["count"]) == ("main", "inference", 2)
     assert row["elapsed_p50_s"] > 0.045
@@ -80,7 +80,7 @@ def test_verbs_say_that_operations_are_misnested(tmp_path: Path) -> None:
         trace = tmp_path / str(times)
         with rlscope.profile(trace):
             misnest(times)
-        output = " ".join(shown(str(trace)).split())
+        output = " ".join(shown(str(trace), "--all").split())
         assert (MISNESTED in output) == (times > 0)
         assert words in output
         assert json.loads(shown(str(trace), "--json"))["misnested_operations"] == times

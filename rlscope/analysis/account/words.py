@@ -54,7 +54,7 @@ def account_sentence(tables: RunTables) -> str:
     lines = folded(account_lines(tables), MOST_SAID)
     if not lines or tables.path is None:
         return ""
-    causes = ", ".join(f"{line.name} {duration(line.seconds)} ({percent(line.share)})" for line in lines)
+    causes = "; ".join(f"{line.name} {duration(line.seconds)} ({percent(line.share)})" for line in lines)
     return printable(f"{duration(sum(line.seconds for line in lines))} of {tables.path.process}: {causes}")
 
 
