@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Callback: TypeAlias = Callable[[ModuleType], None]
 
 
-def _call(callback: Callback, module: ModuleType) -> None:
+def notify(callback: Callback, module: ModuleType) -> None:
     """Call `callback(module)`; a version of a library that we do not fit must not break the program's import."""
     try:
         callback(module)
@@ -60,7 +60,7 @@ class ImportHooks:
         """Call `callback(module)` after `name` was imported; at once if it is there already."""
         module = sys.modules.get(name)
         if module is not None and not getattr(module.__spec__, "_initializing", False):
-            _call(callback, module)
+            notify(callback, module)
             return
         self._callbacks.setdefault(name, []).append(callback)
 
@@ -120,9 +120,9 @@ class ImportHooks:
 
     def _on_import(self, module: ModuleType) -> None:
         for callback in self._callbacks.get(module.__name__, ()):  # which may add to the list
-            _call(callback, module)
+            notify(callback, module)
         self._callbacks.pop(module.__name__, None)
         for package, callbacks in list(self._inside.items()):
             if module.__name__.startswith(package):
                 for callback in callbacks:
-                    _call(callback, module)
+                    notify(callback, module)

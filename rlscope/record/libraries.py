@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rlscope.model import Category
 from rlscope.record.config import RecordConfig
 from rlscope.record.declared.apply import Declarations
 from rlscope.record.declared.kinds import Boundary, ProfilerHook, WrapperHook
 from rlscope.record.import_hooks import ImportHooks
 from rlscope.record.undeclared.named_operations import NamedOperations
+from rlscope.record.undeclared.native_modules import NativeModules
 
 if TYPE_CHECKING:
     from rlscope.record.undeclared.counted_iterations import CountedIterations
@@ -36,7 +38,9 @@ class Libraries:
         self._imports = imports
         self._unread = dict(files)
         self._boundaries: list[Boundary] = []
-        self._declarations = Declarations(imports, {package for packages in files.values() for package in packages})
+        self._packages = {package for packages in files.values() for package in packages}
+        self._declarations = Declarations(imports, self._packages)
+        self._native_modules = NativeModules(self._packages, self._declarations.hooks)
         self._is_intercepting = False
         self._single_file_scripts: SingleFileScripts | None = None
         self._counted: CountedIterations | None = None
@@ -72,6 +76,8 @@ class Libraries:
         self._is_intercepting = True
         for boundary in self._boundaries:
             self._declarations.intercept(boundary)
+        if Category.NATIVE.label in self._config.layers:
+            self._native_modules.follow()
 
     def guess_nothing(self) -> None:
         """Guesses no stages any more: a library has said that its operations are known."""

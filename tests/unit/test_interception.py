@@ -15,6 +15,7 @@ import pytest
 
 from rlscope import _analysis, _native
 from rlscope.model import Category
+from rlscope.record.declared.containers import intercept_container
 
 # Convention -> the object whose definition is patched, the recorded name and a call that reaches it.
 CONVENTIONS = {
@@ -32,6 +33,16 @@ CONVENTIONS = {
     ),
     "class method": (dict.__dict__["fromkeys"], "dict.fromkeys", lambda: dict.fromkeys([1], 2), {1: 2}),
 }
+
+
+def test_functions_of_cython(in_process: Callable[[], Path]) -> None:
+    module = pytest.importorskip("pandas._libs.lib")
+    assert type(module.is_scalar).__name__ == "cython_function_or_method"
+    assert intercept_container("pandas.lib", module, Category.NATIVE, frozenset()) > 50
+    assert [module.is_scalar(value) for value in (3, "text", [])] == [True, True, False]
+    swept = vars(_analysis.sweep(str(in_process())))
+    assert (swept["crossings"]["pandas.lib.is_scalar"], swept["events"]["native"]) == (3, 3)
+    assert module.is_scalar(3)  # not recorded any more
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)

@@ -24,7 +24,8 @@ def native_functions(container: Any) -> Iterator[tuple[str, Any]]:
 def is_native(function: Any) -> bool:
     """Tell whether this is a function or method of native code, of whichever kind."""
     kinds = types.BuiltinFunctionType | types.MethodDescriptorType | types.ClassMethodDescriptorType
-    return isinstance(function, kinds) or type(function).__name__ in ("nb_func", "nb_method")
+    made = ("nb_func", "nb_method", "cython_function_or_method")  # by nanobind and Cython
+    return isinstance(function, kinds) or type(function).__name__ in made
 
 
 def intercept_container(dotted: str, container: Any, category: Category, not_crossings: frozenset[str]) -> int:

@@ -30,14 +30,16 @@ class FunctionNames:
             return full_name(function)
         if library is None:
             return f"{type(function).__module__.strip('_')}.(code without a library)"
-        if not library or self._is_of_known_package(library):
+        if not library or self._is_known(library):
             return ""
         # What the program asked for: the linker may have chosen another one for this processor, without a name.
         asked_for = str(getattr(function, "__name__", ""))
         name = asked_for if asked_for.isidentifier() else symbol or "(function without a name)"
         return f"{library.rpartition('/')[2].partition('.so')[0]}.{name}"
 
-    def _is_of_known_package(self, library: str) -> bool:
+    def _is_known(self, library: str) -> bool:
+        if library == getattr(sys.modules.get("_ctypes"), "__file__", None):
+            return True  # `ctypes.cast` and the like are Python's own
         files = (getattr(sys.modules.get(package), "__file__", None) or "" for package in self._packages)
         folders = [file.removesuffix("__init__.py") for file in files if file.endswith("/__init__.py")]
         return library.startswith(tuple(folders))

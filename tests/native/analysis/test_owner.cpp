@@ -67,8 +67,8 @@ std::vector<Share> shares(const Owner& owner, uint64_t from, uint64_t until) {
 
 TEST(Owner, IsOfTheFirstRank) {
   const std::pair<Scope, uint8_t> in_order[] = {
-      {kInOperation, kPython}, {kInOperation, kSimulator}, {kInOperation, kCuda}, {kInOperation, kBackend},
-      {0, kPython}, {0, kSimulator}, {0, kCuda}, {0, kBackend},
+      {kInOperation, kPython}, {kInOperation, kNative}, {kInOperation, kSimulator}, {kInOperation, kCuda},
+      {kInOperation, kBackend}, {0, kPython}, {0, kNative}, {0, kSimulator}, {0, kCuda}, {0, kBackend},
       {kInOperation, kCudaWait}, {kInOperation, kWait}, {0, kCudaWait}, {0, kWait}};
   for (const auto& [scope, category] : in_order) {
     bool is_sooner = false;
