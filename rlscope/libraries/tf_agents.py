@@ -31,7 +31,7 @@ HOOKS: tuple[Hook, ...] = (
         "OwnedIterator",
         "_next_internal",
         ("backpropagation", "sample_batch"),
-        is_traced=True,
+        is_default=True,  # Keras predicts, too, on what an iterator gives
     ),
     FunctionHook("tf_agents.utils.common", "soft_variables_update", ("update_target_network",), is_traced=True),
 )

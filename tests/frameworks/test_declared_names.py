@@ -8,11 +8,12 @@ from declared_names import FOUND, LACKED, LACKING, looked_up
 ROOT = Path(__file__).resolve().parents[2]
 OF_ENVIRONMENT = {
     "pytorch": """
-        torch jax flax ale brax gymnax mujoco mujoco_playground open_spiel pettingzoo pgx pybullet pyflyt sbx ray rllib
+        torch jax flax haiku ale brax gymnax jumanji mujoco mujoco_playground open_spiel pettingzoo pgx pybullet
+        pyflyt sbx ray rllib
     """,
-    "tensorflow": "tensorflow tf_agents gym",
+    "tensorflow": "tensorflow tf_agents keras gym",
     "dm_control": "dm_control mujoco",
-    "others": "sb3_contrib rsl_rl skrl torchrl tianshou envpool numba warp",
+    "others": "sb3_contrib rsl_rl skrl torchrl tianshou xuance envpool numba warp",
     "d3rlpy": "d3rlpy gym",
 }
 

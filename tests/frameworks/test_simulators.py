@@ -59,7 +59,8 @@ def test_compiled_steps_are_calls_of_the_backend_in_the_stage_simulation(way: st
     known = recording.printed
     crossings = recording.main_sweep()["crossings"]
     found = entries(recording)
-    assert found[("simulation", "simulation")] == sum(known.values())
+    # A wait for each call; what is new is run by Python, after it was compiled.
+    assert found[("simulation", "simulation")] >= 2 * (sum(known.values()) + len(known))
     assert {name: crossings[name] - 1 for name in known} == known  # one that compiled
     assert (("simulation", "reset") in found) == (way == "mjx_compiled")  # mjx.make_data is called outside any function
     assert recording.seconds(stage="simulation", category="simulator") == 0

@@ -33,12 +33,14 @@ TRAININGS: dict[str, tuple[set[tuple[str, str]], int | None, int | None]] = {
     "tianshou": ({("inference", "collect_data"), ("backpropagation", "sample_batch")}, 84, 1008),
     "d3rlpy": ({("inference", "sample_action"), ("backpropagation", "sample_batch")}, 1000, 1000),
     "envpool": ({("simulation", "reset"), ("inference", "collect_data")}, 4, 2000),
+    "supersuit": ({("simulation", "reset"), *COLLECTING}, 4, 1024),
+    "xuance": ({("inference", "sample_action"), ("backpropagation", "sample_batch")}, 367, 800),
 }
 SLOW = {"sb3_contrib TQC", "sb3_contrib TRPO", "rl_zoo", "skrl DQN", "torchrl", "d3rlpy", "envpool"}
 EVALUATING = {"tianshou", "d3rlpy", "rl_zoo", "envpool"}
 #: Of the time since backpropagation began, the share that is in a stage; less where it is measured to be little more.
 LEAST_SHARE = 0.95
-LEAST_SHARES = {"skrl PPO": 0.94, "skrl DQN": 0.94, "tianshou": 0.94}
+LEAST_SHARES = {"skrl PPO": 0.94, "skrl DQN": 0.94, "tianshou": 0.94, "xuance": 0.75}
 
 
 @pytest.mark.parametrize("training", with_slow(TRAININGS, SLOW))

@@ -12,7 +12,7 @@ TIMES = 10
 
 
 def call(function: Callable[..., Any], *arguments: Any) -> dict[str, int]:
-    """Compiles it first: that call is in no stage yet."""
+    """Compiles it first."""
     for _ in range(1 + TIMES):
         jax.block_until_ready(function(*arguments))
     return {f"jax.jit({function.__name__})": TIMES}
