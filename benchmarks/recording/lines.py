@@ -23,9 +23,9 @@ from benchmarks.recording.workloads import blocks_of
 from benchmarks.result import Result, Target, Value, print_results, results
 from benchmarks.timing import Recording, median
 from rlscope.calibration.twins import Clock, Twin
-from rlscope.record.config import RecordConfig
+from rlscope.record.config import LINES_HZ, RecordConfig
 
-TWINS = {"plain": Twin(), "recorded": Twin(RecordConfig()), "lines": Twin(RecordConfig(lines=True))}
+TWINS = {"plain": Twin(), "recorded": Twin(RecordConfig()), "lines": Twin(RecordConfig(stacks_hz=LINES_HZ))}
 TWINS_S = 70
 #: Per cent that lines may add to PPO, and below which they would be recorded without being asked for.
 MOST_ADDED, BY_DEFAULT = Target(1), 0.5

@@ -29,9 +29,10 @@ from rlscope.analysis.devices.rows import (
 )
 from rlscope.analysis.devices.timeline import device_timeline_rows
 from rlscope.analysis.devices.work import device_work_rows, gpu_operation_rows, gpu_rows
+from rlscope.analysis.lines.functions import function_rows
 from rlscope.analysis.lines.own_lines import OwnLines
-from rlscope.analysis.lines.rows import CallSiteRow, LineRow, SyncPointRow
-from rlscope.analysis.lines.tables import call_site_rows, line_rows, sync_point_rows
+from rlscope.analysis.lines.rows import CallSiteRow, FunctionRow, LineRow, SyncPointRow
+from rlscope.analysis.lines.tables import call_site_rows, line_rows, sync_point_rows, without_stacks
 from rlscope.analysis.machines import CoreUse, core_use
 from rlscope.analysis.memory.rows import MemoryGrowthRow, MemoryRow
 from rlscope.analysis.memory.tables import memory_growth_rows, memory_rows
@@ -558,6 +559,18 @@ class RunTables:
         asked_by="--by line",
         beside="lines",
     )
+    functions = _Table(
+        FunctionRow,
+        lambda run, found: function_rows(run.swept, found.loops),
+        needs="stack_times",
+        per="process, stage, purpose, function, file, line at which it begins",
+        values="stacks that pass it, and `own_stacks` in which it was innermost; seconds of the process in it and in "
+        "what it called, and `own_seconds` without that; whether it `is_own`, the program's own code",
+        title="Functions",
+        largest="seconds",
+        asked_by="--by line",
+        beside="lines",
+    )
     call_sites = _Table(
         CallSiteRow,
         lambda run, found: call_site_rows(run.swept),
@@ -571,6 +584,11 @@ class RunTables:
         asked_by="--by line",
         beside="lines",
     )
+
+    @fact()
+    def without_stacks(self, run: Run) -> tuple[str, ...]:
+        """Return of which processes stacks could not be looked at, or not to the end, and why; a sentence each."""
+        return tuple(without_stacks(run.swept))
 
     @fact(beside="lines")
     def torn_stacks(self, run: Run) -> int:

@@ -23,7 +23,7 @@ from rlscope.cli.given.windows import check_windows, keeper_of, parse_on_slow
 from rlscope.cli.options import NamedPath, complete_files
 from rlscope.errors import UsageError, reason_of
 from rlscope.monitor.counter_process import counted, list_counters
-from rlscope.record.config import LAYERS, TRACE_VARIABLE, RecordConfig
+from rlscope.record.config import LAYERS, LINES_HZ, STACKS_HZ, TRACE_VARIABLE, RecordConfig
 from rlscope.record.run.trace_directory import (
     begin_trace,
     end_trace,
@@ -106,9 +106,9 @@ PATIENCE_S = 1.0
     "its own: its times are not for comparison.",
 )
 @click.option(
-    "--lines",
-    is_flag=True,
-    help="Look at Python's stacks a thousand times a second; `analyze --by line` then says which lines took its time.",
+    "--lines/--no-lines",
+    default=None,
+    help="Look at Python's stacks a thousand times a second instead of 125 times, for `analyze --by line`; or never.",
 )
 @click.option(
     "--idle",
@@ -143,7 +143,7 @@ def record(
     max_seconds: float | None,
     clock_port: int | None,
     counters: str | None,
-    lines: bool,
+    lines: bool | None,
     idle: bool,
     keep: str | None,
     on_slow: str | None,
@@ -179,7 +179,7 @@ def record(
         clock=clock.source if clock is not None else None,
         counters=_parse_counters(counters, layers),
         operations=named,
-        lines=lines,
+        stacks_hz=STACKS_HZ if lines is None else LINES_HZ if lines else 0,
         idle=idle or keep is not None or every is not None,
         keep=keep,
         on_slow=parse_on_slow(on_slow),

@@ -13,6 +13,9 @@ CONFIG_NAME = "config.json"
 HOW_TO_REPORT = "call rlscope.report_progress(timesteps=...) once per iteration of your loop"
 #: The only variable that the recorder reads: the directory of the trace that this process belongs to.
 TRACE_VARIABLE = "RLSCOPE_TRACE"
+#: How often a second Python's stacks are looked at, and where lines are asked for: trace_format.h has the periods.
+STACKS_HZ = 125
+LINES_HZ = 1000
 LAYERS = ("native", "simulator", "backend", "cuda", "wait")
 
 
@@ -61,7 +64,8 @@ class RecordConfig(_Values):
         counters: Hardware counters that are sampled, by the names that they were asked for. With any, times are not for
             comparison with those of other runs.
         operations: What the user names, as `STAGE=module:function`.
-        lines: Whether Python's stacks are looked at, so that its time is known by line.
+        stacks_hz: How often a second Python's stacks are looked at, so that it is known which lines lead to time; 0 for
+            not at all.
         idle: Whether nothing is recorded but windows that are asked for while the program runs.
         keep: How much is kept of windows that `rlscope record` itself asks for, as the user gave it; None without that.
         on_slow: An iteration that takes so many times the median is slow, and its windows stay; None without that.
@@ -78,7 +82,7 @@ class RecordConfig(_Values):
         clock: ClockSource | None = None,
         counters: tuple[str, ...] = (),
         operations: tuple[str, ...] = (),
-        lines: bool = False,
+        stacks_hz: int = 0,
         idle: bool = False,
         keep: str | None = None,
         on_slow: float | None = None,
@@ -92,7 +96,7 @@ class RecordConfig(_Values):
         self.clock = clock
         self.counters = counters
         self.operations = operations
-        self.lines = lines
+        self.stacks_hz = stacks_hz
         self.idle = idle
         self.keep = keep
         self.on_slow = on_slow

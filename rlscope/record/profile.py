@@ -35,7 +35,7 @@ def profile(
 
     from rlscope.libraries import LIBRARIES
     from rlscope.record import recorder
-    from rlscope.record.config import TRACE_VARIABLE, RecordConfig
+    from rlscope.record.config import STACKS_HZ, TRACE_VARIABLE, RecordConfig
     from rlscope.record.run import trace_directory
     from rlscope.record.undeclared.named_operations import parse
 
@@ -45,7 +45,7 @@ def profile(
         yield
         return
     directory = Path(output).resolve()
-    config = RecordConfig(operations=tuple(parse(text).text for text in operations))
+    config = RecordConfig(operations=tuple(parse(text).text for text in operations), stacks_hz=STACKS_HZ)
     lock = trace_directory.begin_trace(directory, config, command=None, is_forced=False)
     trace_directory.name_main_process(directory, os.getpid())
     before = dict(os.environ)

@@ -15,6 +15,7 @@ from rlscope.record.blocking import MAY_WAIT, WAITS
 from rlscope.record.config import ClockSource, RecordConfig
 from rlscope.record.cupti import NSIGHT_COMPUTE_VARIABLE, cupti_directories
 from rlscope.record.import_hooks import ImportHooks
+from rlscope.record.namespaces import Namespaces
 from rlscope.record.native_names import intercept_named
 from rlscope.record.replacements import Replacements
 from rlscope.record.started_as import is_worker, known_properties, properties_at_end
@@ -237,7 +238,7 @@ class Recorder:
 
     def _write_file(self) -> None:
         _native.measure_waits("wait" in self.config.layers)
-        _look_at_stacks(self.config.lines, self.directory)
+        without_stacks = _look_at_stacks(self.config.stacks_hz)
         directory = self.directory if self._windows is None else self._windows.directory
         try:
             _native.start(directory)
@@ -254,6 +255,8 @@ class Recorder:
             properties["clock"] = self._remote_clock.as_property()
         if self._process_name is not None:
             properties["process_name"] = self._process_name
+        if without_stacks:
+            properties["without_stacks"] = without_stacks
         _native.write_properties(small_json.written(properties))
         if self._libraries is not None:
             self._libraries.named_operations.write()
@@ -286,6 +289,9 @@ class Recorder:
     def _follow_unrecordable_children(self) -> None:
         children = UnrecordableChildren(self.directory, self._replacements.replace)
         self._imports.after_import("os", children.watch_os)
+        namespaces = Namespaces(self._replacements.replace)
+        self._imports.after_import("os", namespaces.watch_os)
+        self._imports.after_import("ctypes", namespaces.watch_ctypes)
         for module, name in (("_posixsubprocess", "fork_exec"), ("subprocess", "_fork_exec")):
             self._imports.after_import(module, children.watching_fork_exec(name))
 
@@ -308,15 +314,13 @@ def _as_operation(find_and_load: Callable[..., Any]) -> Callable[..., Any]:
     return _native.follow_imports(_native.Hooked(find_and_load, (scope,)), scope)
 
 
-def _look_at_stacks(is_wanted: bool, directory: str) -> None:
-    """Let stacks be looked at, or no longer; where the system forbids it, the trace says so."""
+def _look_at_stacks(hertz: int) -> str:
+    """Let stacks be looked at so often a second; return why they are not, empty if they are."""
     try:
-        _native.sample_stacks(is_wanted)
+        _native.sample_stacks(hertz)
     except OSError as error:
-        from rlscope.trace.manifest import note_unrecorded
-
-        note_unrecorded(directory, f"lines of Python are not recorded: process_vm_readv failed: {error.strerror}; "
-                        "a container's seccomp profile may forbid it")  # fmt: skip
+        return f"process_vm_readv failed: {error.strerror}; a container's seccomp profile may forbid it"
+    return ""
 
 
 def _clock_elsewhere(source: ClockSource | None) -> RemoteClock | None:

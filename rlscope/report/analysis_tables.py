@@ -280,6 +280,7 @@ def _facts(analysis: Analysis) -> list[str]:
     return [
         *evaluation_lines(analysis), *machine_lines(analysis.machines),
         *counter_lines(analysis), *correction_lines(analysis), *stage_name_lines(analysis), *misnested_lines(analysis),
+        *analysis.without_stacks,
     ]  # fmt: skip
 
 

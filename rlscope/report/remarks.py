@@ -17,7 +17,12 @@ def warnings(name: str, analysis: Analysis) -> list[str]:
             f"{name}: no progress towards a known number of timesteps was reported, so the whole training cannot be "
             "extrapolated."
         )
-    facts = (*counter_lines(analysis), *stage_name_lines(analysis), *misnested_lines(analysis))
+    facts = (
+        *counter_lines(analysis),
+        *stage_name_lines(analysis),
+        *misnested_lines(analysis),
+        *analysis.without_stacks,
+    )
     return found + [f"{name}: {line}." for line in facts]
 
 

@@ -9,6 +9,12 @@ from typing import Any
 import pytest
 from recording import SCRIPTS, Recording, record, rlscope, run_plain
 
+import rlscope as package
+from rlscope.analysis.analysis import analyze
+from rlscope.analysis.lines.own_lines import OwnLines
+from rlscope.analysis.sweep import sweep_trace
+from rlscope.trace.reader import open_trace
+
 #: Of the Python time of an operation, by which share a function may be off.
 TOLERANCE = 0.03
 #: What functions of the script call in Python.
@@ -69,7 +75,7 @@ def test_analyze_by_line(shares: Recording) -> None:
 
 
 def test_analyze_without_lines(tmp_path: Path) -> None:
-    recording = record(tmp_path / "trace", "annotated.py")
+    recording = record(tmp_path / "trace", "annotated.py", options=("--no-lines",))
     refused = rlscope("analyze", recording.trace, "--by", "line")
     assert refused.returncode == 2
     assert "record the run again with `rlscope record --lines`" in refused.stderr
@@ -169,3 +175,51 @@ def test_who_made_native_calls(tmp_path: Path) -> None:
     assert long["stacks"] <= 100
     assert short["calls_percent"] == pytest.approx(75, abs=15)
     assert short["time_percent"] < short["calls_percent"]
+
+
+#: Copies in a simulation, sleeps in an inference, and imports before both.
+LEADS = """
+import copy, json.tool, time, xml.dom.minidom
+import rlscope
+state = [[number, [number]] for number in range(3000)]
+def step():
+    return copy.deepcopy(state)
+def wait():
+    time.sleep(0.05)
+def train():
+    for _ in range(30):
+        with rlscope.operation("simulation"):
+            step()
+        with rlscope.operation("inference"):
+            wait()
+train()
+"""
+
+
+def test_own_lines_lead_to_time_without_being_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(LEADS)
+    recording = record(tmp_path / "trace", sys.executable, "train.py", cwd=tmp_path)
+    assert (recording.returncode, recording.stderr.count("\n")) == (0, 1), recording.stderr
+    trace = open_trace(recording.trace)
+    lines = OwnLines(sweep_trace(trace), analyze(trace).loops)
+    [main] = [row["process"] for row in recording.analysis["processes"]]
+    simulation, inference = (lines.of(main, operation=operation) for operation in ("simulation", "inference"))
+    assert simulation is not None
+    assert inference is not None
+    assert (simulation.text, simulation.called[0]) == ("train.py:6 step", "copy.py deepcopy")
+    assert (inference.text, inference.native) == ("train.py:8 wait", "time.sleep")
+    assert lines.of(main, category="wait") == inference
+    functions = {row["function"]: row for row in recording.analysis["functions"] if row["stage"] == "simulation"}
+    assert functions["step"]["is_own"]
+    assert not functions["deepcopy"]["is_own"]
+    assert functions["train"]["seconds"] >= functions["step"]["seconds"] >= functions["deepcopy"]["seconds"] > 0
+    assert functions["step"]["seconds"] > 10 * functions["step"]["own_seconds"]
+
+
+def test_frames_of_the_recorder_and_of_imports_are_no_places(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(LEADS)
+    analysis = record(tmp_path / "trace", sys.executable, "train.py", options=("--lines",), cwd=tmp_path).analysis
+    files = {row["file"] for table in ("lines", "call_sites", "functions") for row in analysis[table]}
+    assert "train.py" in {Path(file).name for file in files}
+    own = str(Path(package.__file__).parent / "record")
+    assert [file for file in files if file.startswith((own, "rlscope/", "<frozen importlib"))] == []

@@ -75,6 +75,7 @@ def test_document(analysis: Analysis) -> None:
                  "afterwards_ns": 200, "unplaced_ns": 0},
         "command": "python train.py", "changes": [], "durations": [],
         "complete": True, "why": [], "dropped_events": 0, "misnested_operations": 0, "tasks": [],
+        "without_stacks": [],
         "samples": [], "sample_tails": [], "tokens": None, "tokens_per_s": None, "trained_tokens_per_s": None,
         "transitions": [
             {"process": "trainer", "stage": "(none)", "operation": "(none)", "from": "python", "to": "wait", "count": 1,

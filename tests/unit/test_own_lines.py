@@ -68,6 +68,13 @@ def test_shares_and_stacks(lines: OwnLines) -> None:
     assert (found.share, found.line_share) == (pytest.approx(30 / 50), pytest.approx(20 / 50))
 
 
+def test_time_is_that_of_the_process_however_often_it_was_seen(lines: OwnLines) -> None:
+    """One look into a call of 40 ticks stands for these, not for the period of looks."""
+    times = lines.stacks("main").times
+    assert sum(time.seconds for time in times if time.category == "backend") == pytest.approx(40e-9)
+    assert sum(time.seconds for time in times if time.stage == "simulation") == pytest.approx(50e-9)
+
+
 def test_none_was_seen(lines: OwnLines) -> None:
     assert lines.of("main", stage="backpropagation") is None
 
@@ -85,3 +92,21 @@ def test_what_is_own(first: str, is_own: bool, tmp_path: Path) -> None:
     write_scripts([parse_script(script)], tmp_path)
     stacks = OwnLines(sweep_trace(open_trace(tmp_path)), analyze(open_trace(tmp_path)).loops).stacks("main")
     assert stacks.is_own == [is_own, is_own and "<string>" in first]
+
+
+def test_functions_with_what_they_called_and_without(tmp_path: Path) -> None:
+    """A function that calls itself counts once."""
+    script = (
+        "process start=0 stop=100\nthread 0\n1 + simulation\n61 -\nstacks 9\n"
+        "31 sees 0 main:/me/a.py:1 search:/me/a.py:7 search:/me/a.py:8 search:/me/a.py:9\n"
+        "51 sees 0 main:/me/a.py:1 search:/me/a.py:7 deepcopy:/u/lib/python3.11/copy.py:8\n61 sees 0 main:/me/a.py:2\n"
+    )
+    write_scripts([parse_script(script)], tmp_path)
+    rows = analyze(open_trace(tmp_path)).functions
+    found = {row.function: (row.is_own, row.stacks, row.own_stacks) for row in rows}
+    assert found == {"main": (True, 3, 1), "search": (True, 2, 1), "deepcopy": (False, 1, 1)}
+    seconds = {row.function: (round(row.seconds * 1e9), round(row.own_seconds * 1e9)) for row in rows}
+    assert seconds == {"main": (60, 10), "search": (50, 30), "deepcopy": (20, 20)}
+    assert {(row.process, row.stage, row.purpose, row.file) for row in rows} == {
+        ("main", "simulation", "training", "/me/a.py"), ("main", "simulation", "training", "copy.py"),
+    }  # fmt: skip

@@ -21,7 +21,7 @@ from rlscope import _analysis, _native
 from rlscope.analysis.analysis import analyze
 from rlscope.errors import UsageError
 from rlscope.record import recorder
-from rlscope.record.config import RecordConfig
+from rlscope.record.config import LINES_HZ, RecordConfig
 from rlscope.record.run.trace_directory import begin_trace
 from rlscope.trace.reader import open_trace
 
@@ -332,7 +332,7 @@ def test_profile_refuses_a_second_trace_in_one_directory(tmp_path: Path) -> None
 
 
 def test_lines_are_looked_at_in_a_process_whose_devices_were_followed_before(tmp_path: Path) -> None:
-    config = RecordConfig(layers=(), auto=False, lines=True)
+    config = RecordConfig(layers=(), auto=False, stacks_hz=LINES_HZ)
     with rlscope.profile(tmp_path / "before"):
         pass
     os.close(begin_trace(tmp_path / "lines", config, command=None, is_forced=False))

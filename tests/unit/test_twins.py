@@ -12,7 +12,7 @@ from rlscope.analysis.analysis import analyze
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.calibration.twins import MEASURED, SETTLING, Tick, Twin, run_twins
 from rlscope.errors import RecordingError
-from rlscope.record.config import RecordConfig
+from rlscope.record.config import LINES_HZ, RecordConfig
 from rlscope.trace.reader import open_trace
 
 ANNOTATIONS = RecordConfig(layers=(), auto=False)
@@ -117,7 +117,7 @@ def test_lines_are_looked_at_in_their_role_alone(tmp_path: Path) -> None:
                 with _native.operation("evaluate"):
                     sum(number * number for number in range(20_000))
 
-    lines = RecordConfig(layers=(), auto=False, lines=True)
+    lines = RecordConfig(layers=(), auto=False, stacks_hz=LINES_HZ)
     run_twins({"lines": Twin(lines), "none": Twin(ANNOTATIONS)}, program, tmp_path, seconds=0.5, swaps=1, settling=1)
     assert sum(analyze(open_trace(tmp_path / "lines")).lines.table["stacks"]) > 0
     assert analyze(open_trace(tmp_path / "none")).lines.table.empty

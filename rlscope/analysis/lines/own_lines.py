@@ -7,8 +7,11 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from rlscope.analysis.lines.swept import SweptStackTime
 from rlscope.analysis.lines.tables import is_packaged, short_path
+from rlscope.analysis.rows import sums
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
+from rlscope.analysis.swept import SweptPurpose
 from rlscope.analysis.tables.loop import Loops
 from rlscope.analysis.tables.purposes import part_of, purpose_of
 
@@ -32,7 +35,7 @@ class StackTime(NamedTuple):
         function: The native function; "" of Python.
         stack: The place of the stack among `ProcessStacks.stacks`; None if it has no frame that is a place.
         stacks: How often it was seen.
-        seconds: For how long it stands.
+        seconds: For how long it stands: in one phase, part, purpose, stage and layer these sum to the process's time.
     """
 
     phase: str
@@ -87,16 +90,21 @@ class ProcessStacks:
         times: What the process did where they were seen.
     """
 
-    def __init__(self, process: ProcessSweep, loops: Loops, directory: str) -> None:
+    def __init__(self, process: ProcessSweep, loops: Loops, directory: str = "") -> None:
         self.stacks = process.found.stacks
         self._directory = directory
         self.times: list[StackTime] = []
-        for row in process.found.stack_times:
+        found = process.found
+        whole = sums((_place(row), row.ticks) for row in found.purposes)
+        seen = sums((_place(row), row.ticks) for row in found.stack_times)
+        for row in found.stack_times:
             part = part_of(row, process.name, loops)
+            place = _place(row)
+            ticks = row.ticks * whole.get(place, 0) / seen[place] if seen[place] else 0.0
             self.times.append(
                 StackTime(
                     row.phase, part.value, purpose_of(row, part).value, row.stage, row.operation, row.category,
-                    row.function, row.stack, row.stacks, row.ticks * process.seconds_per_tick,
+                    row.function, row.stack, row.stacks, ticks * process.seconds_per_tick,
                 )
             )  # fmt: skip
 
@@ -243,6 +251,10 @@ class OwnLines:
         if process not in self._made:
             self._made[process] = ProcessStacks(self._processes[process], self._loops, self._directory)
         return self._made[process]
+
+
+def _place(row: SweptPurpose | SweptStackTime) -> tuple[str, ...]:
+    return row.phase, row.part, row.purpose, row.stage, row.category
 
 
 def _values(each: str | Collection[str]) -> Collection[str]:

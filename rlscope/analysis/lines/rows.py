@@ -37,6 +37,37 @@ class LineRow(Row):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FunctionRow(Row):
+    """A function of Python in which stacks were seen, with the time of what it called and without it.
+
+    Attributes:
+        process: The process.
+        stage: The stage of the operation that was innermost.
+        purpose: What the time was for, as in `purposes`.
+        function: The qualified name.
+        file: Where it is, from the package on.
+        line: The line at which it begins.
+        is_own: Whether it is the program's own code: in no package that was installed, nor in the standard library.
+        stacks: How many stacks were seen that pass it.
+        own_stacks: In how many of them it was innermost.
+        seconds: The process's time in it and in what it called, waits included, by the stacks that were seen.
+        own_seconds: The same of what it did itself, with the native calls that it made.
+    """
+
+    process: str
+    stage: str
+    purpose: str
+    function: str
+    file: str
+    line: int
+    is_own: bool
+    stacks: int
+    own_stacks: int
+    seconds: float
+    own_seconds: float
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SyncPointRow(Row):
     """A place where a thread waited for a device: a CUDA call that waits, in the native function that made it.
 

@@ -1,12 +1,14 @@
 """This file computes which lines of Python had the time of processes, and which made their native calls."""
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from rlscope.analysis.lines.rows import CallSiteRow, LineRow, SyncPointRow
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
 from rlscope.model import NS_PER_S
+from rlscope.text import encodable
 
 #: Where packages and the standard library lie, and what of a path follows it.
 _PACKAGE = re.compile(r"(?:^|.*/)(?:(?:site|dist)-packages|lib(?:64)?/python3\.\d+)/(.+)")
@@ -71,6 +73,19 @@ def call_site_rows(swept: TraceSweep) -> Rows[CallSiteRow]:
             for row in process.found.call_sites
         ),
     )  # fmt: skip
+
+
+def without_stacks(swept: TraceSweep) -> Iterator[str]:
+    """Say of which processes stacks were not looked at to the end, and why."""
+    for process in swept.processes:
+        reason, until = (process.found.properties.get(name) for name in ("without_stacks", "stacks_until"))
+        if isinstance(reason, str):
+            yield f"{process.name}: stacks of Python were not looked at: {encodable(reason)}"
+        if isinstance(until, str):
+            yield (
+                f"{process.name}: stacks of Python were not looked at any more when the program asked for "
+                f"{encodable(until)}, which a process of one thread alone may call"
+            )
 
 
 def short_path(path: str) -> str:

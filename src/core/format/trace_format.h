@@ -67,9 +67,10 @@ enum DeviceWork : uint32_t {
 // + 1, and the id of the stack that the thread had then + 1. Where the thread changed its stack while it was read, and so
 // none is known, the id is kTornStack.
 constexpr uint32_t kTornStack = 0;
-// Stacks are looked at once a period, anywhere within it.
+// Stacks are looked at once a period, anywhere within it: this one where lines are asked for.
 constexpr int64_t kStackPeriod_ns = 1'000'000;
-// Those of threads in native calls, which say who made the call, once in so many of these.
+// Those of threads in native calls, which say who made the call, once in so many of these. So are all, where lines are not
+// asked for, or less often where that would cost too much.
 constexpr int64_t kPeriodsOfCalls = 8;
 
 enum class EntryType : uint32_t { kName = 1, kProperties = 2, kQueue = 3, kLaunchSite = 4, kCode = 5, kStack = 6 };

@@ -12,22 +12,45 @@ void StackTable::clear(uint32_t deeper) {
 }
 
 uint32_t StackTable::id_of(const std::vector<StackFrame>& frames) {
-  if (auto id = add(frames, frames.size(), 0, most_whole_)) return *id;
-  cut_++;
-  uint32_t deeper = intern({0, deeper_, 0});
-  if (deeper == kTornStack) return kTornStack;
-  return add(frames, std::min(frames.size(), kFramesOfCut), deeper, most_).value_or(deeper);
+  std::vector<uint32_t> known;
+  return id_of(frames, known);
 }
 
-// The id of the innermost frames below `caller`; nothing where that takes a new id and there are as many already.
-std::optional<uint32_t> StackTable::add(const std::vector<StackFrame>& frames, size_t innermost, uint32_t caller, size_t most) {
-  for (size_t i = innermost; i-- > 0;) {
-    Key key{caller, frames[i].code, frames[i].line};
-    if (ids_.size() >= most && ids_.find(key) == ids_.end()) return std::nullopt;
-    caller = intern(key);
-    if (caller == kTornStack) break;
+uint32_t StackTable::id_of(const std::vector<StackFrame>& frames, std::vector<uint32_t>& known) {
+  uint32_t stack = known.empty() ? 0 : known.back();
+  for (size_t i = frames.size() - known.size(); i-- > 0;) {
+    std::optional<uint32_t> inner = add(stack, frames[i], most_whole_);
+    if (!inner) {
+      known.clear();
+      return id_of_cut(frames);
+    }
+    stack = *inner;
+    if (stack == kTornStack) {
+      known.clear();
+      return stack;
+    }
+    known.push_back(stack);
   }
-  return caller;
+  return stack;
+}
+
+uint32_t StackTable::id_of_cut(const std::vector<StackFrame>& frames) {
+  cut_++;
+  uint32_t deeper = intern({0, deeper_, 0});
+  uint32_t stack = deeper;
+  for (size_t i = std::min(frames.size(), kFramesOfCut); i-- > 0 && stack != kTornStack;) {
+    std::optional<uint32_t> inner = add(stack, frames[i], most_);
+    if (!inner) return deeper;
+    stack = *inner;
+  }
+  return stack;
+}
+
+// The id of a frame that this stack called; nothing where that takes a new id and there are as many already.
+std::optional<uint32_t> StackTable::add(uint32_t caller, const StackFrame& frame, size_t most) {
+  Key key{caller, frame.code, frame.line};
+  if (ids_.size() >= most && ids_.find(key) == ids_.end()) return std::nullopt;
+  return intern(key);
 }
 
 uint32_t StackTable::intern(const Key& key) {

@@ -32,6 +32,9 @@ class RLSCOPE_API StackTable {
   void clear(uint32_t deeper);
   // The id of a stack, its innermost frame first; kTornStack where it could not be written.
   uint32_t id_of(const std::vector<StackFrame>& frames);
+  // The same where the ids of some of its outer frames' stacks are known, the outermost first: then `known` has those of all
+  // its frames, and none where it is not known whole.
+  uint32_t id_of(const std::vector<StackFrame>& frames, std::vector<uint32_t>& known);
   size_t size() const { return ids_.size(); }
   // How many stacks were asked for that are not known whole.
   uint64_t cut() const { return cut_; }
@@ -50,7 +53,8 @@ class RLSCOPE_API StackTable {
     }
   };
 
-  std::optional<uint32_t> add(const std::vector<StackFrame>& frames, size_t innermost, uint32_t caller, size_t most);
+  std::optional<uint32_t> add(uint32_t caller, const StackFrame& frame, size_t most);
+  uint32_t id_of_cut(const std::vector<StackFrame>& frames);
   uint32_t intern(const Key& key);
 
   Write write_;

@@ -149,6 +149,8 @@ void CodeTable::count_freed() {
   if (!free_code) free_code = std::exchange(PyCode_Type.tp_dealloc, count_and_free);
 }
 
+uint64_t CodeTable::freed() { return codes_freed; }
+
 void CodeTable::clear() {
   known_.clear();
   ids_.clear();

@@ -44,6 +44,8 @@ class CodeTable {
   uint32_t id_of(uint32_t first_line, const std::string& name, const std::string& file);
   // From now on the program counts the code objects that it frees. Needs the GIL; to be called before `find`.
   static void count_freed();
+  // How many it had freed: as long as that is the same, a code object that was found lies where it lay.
+  static uint64_t freed();
   // Finds the code objects at these addresses, in the same order. False where one is none, or changed meanwhile. What was
   // seen is read again only once the program has freed a code object since: before that no other one can lie there.
   bool find(const std::vector<const void*>& addresses, std::vector<const KnownCode*>& found);

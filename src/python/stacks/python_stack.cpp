@@ -42,7 +42,7 @@ bool is_of_python(const PythonFrame& frame) {
 #if PY_VERSION_HEX < 0x030B0000
 constexpr size_t kThreadHead = offsetof(PyThreadState, frame) + sizeof(PyObject*);
 #else
-constexpr size_t kThreadHead = offsetof(PyThreadState, datastack_chunk) + sizeof(PyObject*);
+constexpr size_t kThreadHead = offsetof(PyThreadState, datastack_top) + sizeof(PyObject*);
 #endif
 
 struct ThreadHead {
@@ -50,16 +50,17 @@ struct ThreadHead {
   const PyThreadState* operator->() const { return reinterpret_cast<const PyThreadState*>(bytes); }
 };
 
-bool current_frame_of(const ThreadHead& thread, const void*& frame) {
+// Where the address of the innermost frame lies; null: `frame` is that address.
+const void* place_of_current_frame(const ThreadHead& thread, const void*& frame) {
 #if PY_VERSION_HEX < 0x030B0000
   frame = thread->frame;
-  return true;
+  return nullptr;
 #elif PY_VERSION_HEX < 0x030D0000
-  const auto* place = reinterpret_cast<const uint8_t*>(thread->cframe) + offsetof(_PyCFrame, current_frame);
-  return read_memory(place, &frame, sizeof frame);
+  (void)frame;
+  return reinterpret_cast<const uint8_t*>(thread->cframe) + offsetof(_PyCFrame, current_frame);
 #else
   frame = thread->current_frame;
-  return true;
+  return nullptr;
 #endif
 }
 
@@ -72,16 +73,28 @@ const void* chunk_of(const ThreadHead& thread) {
 #endif
 }
 
+const void* end_of_chunk(const ThreadHead& thread) {
+#if PY_VERSION_HEX < 0x030B0000
+  (void)thread;
+  return nullptr;
+#else
+  return thread->datastack_top;
+#endif
+}
+
 }  // namespace
 
-void PythonStackReader::copy_around(const PythonFrame* innermost, const void* chunk) {
+// Copies the address of the innermost frame and the frames of the chunk at once.
+bool PythonStackReader::copy(const void* place, const void*& innermost, const void* chunk, const void* end) {
   auto from = reinterpret_cast<uintptr_t>(chunk);
-  auto until = reinterpret_cast<uintptr_t>(innermost) + sizeof(PythonFrame);
-  copy_.clear();
+  auto until = reinterpret_cast<uintptr_t>(end);
+  bool is_chunk = from != 0 && until > from && until - from <= kMostCopied;
   copied_from_ = from;
-  if (from == 0 || until < from || until - from > kMostCopied) return;
-  copy_.resize(until - from);
-  if (!read_memory(chunk, copy_.data(), copy_.size())) copy_.clear();
+  copy_.resize(is_chunk ? until - from : 0);
+  reads_.clear();
+  if (place) reads_.add(place, &innermost, sizeof innermost);
+  if (is_chunk) reads_.add(chunk, copy_.data(), copy_.size());
+  return (!place && !is_chunk) || reads_.read();
 }
 
 bool PythonStackReader::read_frame(const PythonFrame* address, PythonFrame& frame) const {
@@ -99,9 +112,10 @@ Seen PythonStackReader::read(const PyThreadState* thread, std::vector<SeenFrame>
   frames.clear();
   ThreadHead head;
   const void* innermost = nullptr;
-  if (!read_memory(thread, head.bytes, kThreadHead) || !current_frame_of(head, innermost)) return Seen::kTorn;
+  if (!read_memory(thread, head.bytes, kThreadHead)) return Seen::kTorn;
+  const void* place = place_of_current_frame(head, innermost);
+  if (!copy(place, innermost, chunk_of(head), end_of_chunk(head))) return Seen::kTorn;
   const auto* next = static_cast<const PythonFrame*>(innermost);
-  if (next) copy_around(next, chunk_of(head));
   for (size_t looked_at = 0; next && looked_at < kMostFrames; looked_at++) {
     PythonFrame frame{};
     if (!read_frame(next, frame)) return Seen::kTorn;

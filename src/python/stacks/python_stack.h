@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "python_frames.h"
+#include "python_memory.h"
 
 namespace rlscope {
 
@@ -16,6 +17,8 @@ constexpr size_t kMostFrames = 512;
 struct SeenFrame {
   const void* code;
   ptrdiff_t instruction;  // the number of its code unit; below 0: none has run yet
+
+  bool operator==(const SeenFrame& other) const { return code == other.code && instruction == other.instruction; }
 };
 
 enum class Seen { kStack, kNothing, kTorn };
@@ -28,10 +31,11 @@ class PythonStackReader {
 
  private:
   bool read_frame(const PythonFrame* address, PythonFrame& frame) const;
-  void copy_around(const PythonFrame* innermost, const void* chunk);
+  bool copy(const void* place, const void*& innermost, const void* chunk, const void* end);
 
   std::vector<uint8_t> copy_;  // of the part of the thread's frames that was read at once
   uintptr_t copied_from_ = 0;
+  MemoryReads reads_;
 };
 
 // The thread states of an interpreter by the operating system's ids of their threads. None before Python 3.11, which does not

@@ -1,9 +1,12 @@
 // The thread takes no signal, is joined before a fork, and begins again with a record after it: os.fork() warns of threads.
 #include "stack_sampler.h"
 
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -24,8 +27,26 @@
 namespace rlscope {
 namespace {
 
-constexpr int64_t kQuietAfterFork_ns = 10'000'000;  // handlers of fork make calls, too
+// Since Python 3.12 os.fork() warns at its end of threads that there are then, and handlers of fork make calls, too.
+#if PY_VERSION_HEX < 0x030C0000
+constexpr int64_t kQuietAfterFork_ns = 0;
+#else
+constexpr int64_t kQuietAfterFork_ns = 10'000'000;
+#endif
 
+// Where lines are not asked for, of the process's CPU time at most this part goes into looking, and of all time a little, so
+// that a process that waits is looked at too. What is not used can be saved up to the last but one number. Where nothing is left
+// the thread sleeps until a process that computes all the time has as much again, for to wake up costs, too.
+constexpr int64_t kPartOfCpuTime = 250;
+constexpr int64_t kPartOfTime = 5000;
+constexpr int64_t kMostSaved_ns = 10'000'000;
+constexpr int64_t kLongestSleep_ns = 200'000'000;
+
+int64_t now_ns(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
 int64_t now_ns() { return static_cast<int64_t>(monotonic_ns()); }
 
 bool write_code(uint32_t id, uint32_t first_line, const std::string& name, const std::string& file) {
@@ -37,7 +58,10 @@ void follow_forks();
 struct LastSeen {
   int64_t ran_ns = 0;       // of CPU time, when it was looked at
   uint64_t call_ticks = 0;  // its last record, when it was seen in a call
+  int torn = 0;             // so often in a row its stack in a call changed while it was read
 };
+constexpr int kMostTorn = 16;
+constexpr int kReadings = 3;  // of a stack that changes meanwhile
 constexpr size_t kSeenBesides = 64;
 
 class StackSampler {
@@ -47,7 +71,13 @@ class StackSampler {
     return *sampler;
   }
 
+  // Looks once in so many ns from the next recording on; 0: not at all.
+  void look_each(int64_t period_ns) {
+    period_ns_ = period_ns;
+    periods_of_calls_ = period_ns ? std::max<int64_t>(1, kPeriodsOfCalls * kStackPeriod_ns / period_ns) : 1;
+  }
   void begin_recording() {
+    if (!period_ns_ || steps_aside_) return;
     follow_forks();
     CodeTable::count_freed();
     main_ = PyThreadState_Get();
@@ -55,18 +85,28 @@ class StackSampler {
     codes_.clear();
     stacks_.clear(codes_.id_of(0, "(deeper)", ""));
     seen_.clear();
+    last_frames_.clear();
+    last_ids_.clear();
     start();
   }
   void start();
   void stop();
+  // This process and those that it forks are to have no thread that the program does not know.
+  void step_aside() {
+    steps_aside_ = true;
+    stop();
+  }
   bool is_running() const { return is_running_; }
   bool was_running = false;     // before a fork
   int64_t forked_at_ns = 0;
 
  private:
   static void* run(void* sampler);
+  bool sleep_until(int64_t time_ns);
+  int64_t period_until_affordable();
   void look(uint64_t random);
   void look_at(StackWriter& writer, const SeenThread& thread);
+  Seen read(const PyThreadState* thread, uint32_t& stack);
   uint32_t intern();
   bool has_run(uint64_t thread_id);
   bool is_new_call(const SeenThread& seen);
@@ -77,10 +117,15 @@ class StackSampler {
   PyInterpreterState* interpreter_ = nullptr;
   pthread_t thread_{};
   bool is_running_ = false;
-  std::atomic<bool> is_stopping_{false};
+  bool steps_aside_ = false;
+  std::atomic<uint32_t> is_stopping_{0};  // a futex
+  int64_t period_ns_ = 0;
+  int64_t periods_of_calls_ = 1;
   PythonStackReader reader_;
   CodeTable codes_{write_code};
   StackTable stacks_{Session::write_stack};
+  int64_t saved_ns_ = 0;                 // of CPU time for looks
+  int64_t used_ns_ = 0, process_ns_ = 0;  // of CPU time so far, by the thread and by all
   std::unordered_map<uint64_t, LastSeen> seen_;  // by thread
   int64_t looks_ = 0;
   int64_t look_at_calls_ = 0;  // the one at which calls are next looked at
@@ -88,12 +133,16 @@ class StackSampler {
   std::vector<SeenFrame> frames_;
   std::vector<const void*> addresses_;
   std::vector<const KnownCode*> found_;
-  std::vector<StackFrame> numbered_;
+  std::vector<StackFrame> numbered_, last_numbered_;
+  // Of the stack that was read before: its frames, and the ids of the stacks of its frames, the outermost first.
+  std::vector<SeenFrame> last_frames_;
+  std::vector<uint32_t> last_ids_;
+  uint64_t last_freed_ = 0;
 };
 
 void StackSampler::start() {
-  if (is_running_) return;
-  is_stopping_ = false;
+  if (is_running_ || steps_aside_) return;
+  is_stopping_ = 0;
   sigset_t all, before;  // the program's signals are for its own threads
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -104,8 +153,9 @@ void StackSampler::start() {
 
 void StackSampler::stop() {
   if (!is_running_) return;
-  is_stopping_ = true;
-  pthread_join(thread_, nullptr);  // two periods at most
+  is_stopping_ = 1;
+  syscall(SYS_futex, &is_stopping_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  pthread_join(thread_, nullptr);
   is_running_ = false;
 }
 
@@ -113,14 +163,36 @@ void StackSampler::stop() {
 void* StackSampler::run(void* pointer) {
   auto* sampler = static_cast<StackSampler*>(pointer);
   uint64_t random = static_cast<uint64_t>(now_ns()) | 1;
-  for (int64_t period = now_ns(); !sampler->is_stopping_; period = std::max(period + kStackPeriod_ns, now_ns() - kStackPeriod_ns)) {
+  sampler->saved_ns_ = kMostSaved_ns;
+  sampler->used_ns_ = now_ns(CLOCK_THREAD_CPUTIME_ID);
+  sampler->process_ns_ = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+  int64_t length = sampler->period_ns_;
+  for (int64_t period = now_ns();; period = std::max(period + length, now_ns() - length)) {
     random ^= random << 13, random ^= random >> 7, random ^= random << 17;
-    int64_t time = period + static_cast<int64_t>(random % kStackPeriod_ns);
-    timespec wanted{time / 1'000'000'000, time % 1'000'000'000};
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wanted, nullptr);
-    if (!sampler->is_stopping_) sampler->look(random);
+    if (!sampler->sleep_until(period + static_cast<int64_t>(random % static_cast<uint64_t>(length)))) return nullptr;
+    if (length == sampler->period_ns_) sampler->look(random);
+    if (sampler->period_ns_ != kStackPeriod_ns) length = sampler->period_until_affordable();
   }
-  return nullptr;
+}
+
+// The usual one if the next look can be afforded. One costs more where stacks are deep and caches cold, as while modules are
+// imported and on a busy machine.
+int64_t StackSampler::period_until_affordable() {
+  int64_t used_ns = now_ns(CLOCK_THREAD_CPUTIME_ID), process_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+  saved_ns_ += (process_ns - process_ns_) / kPartOfCpuTime + period_ns_ / kPartOfTime - (used_ns - used_ns_);
+  saved_ns_ = std::min(saved_ns_, kMostSaved_ns);
+  used_ns_ = used_ns, process_ns_ = process_ns;
+  return saved_ns_ > 0 ? period_ns_ : std::clamp(-saved_ns_ * kPartOfCpuTime, period_ns_ + 1, kLongestSleep_ns);
+}
+
+// False: the thread is to end. A fork waits for that, so it does not sleep on.
+bool StackSampler::sleep_until(int64_t time_ns) {
+  timespec wanted{time_ns / 1'000'000'000, time_ns % 1'000'000'000};
+  while (!is_stopping_) {
+    long result = syscall(SYS_futex, &is_stopping_, FUTEX_WAIT_BITSET_PRIVATE, 0, &wanted, nullptr, FUTEX_BITSET_MATCH_ANY);
+    if (result == -1 && errno == ETIMEDOUT) return true;
+  }
+  return false;
 }
 
 // Calls are looked at once in so many times, and at any of these.
@@ -134,7 +206,9 @@ void StackSampler::look(uint64_t random) {
     if (thread.is_in_call ? looks_at_calls && is_new_call(thread) : has_run(thread.thread_id)) look_at(*writer, thread);
   }
   looks_++;
-  if (looks_ % kPeriodsOfCalls == 0) look_at_calls_ = looks_ + static_cast<int64_t>((random >> 32) % kPeriodsOfCalls);
+  if (looks_ % periods_of_calls_ == 0) {
+    look_at_calls_ = looks_ + static_cast<int64_t>((random >> 32) % static_cast<uint64_t>(periods_of_calls_));
+  }
 }
 
 // Since it was last looked at. One that was blocked all the time is where it waits, not where Python computes.
@@ -170,24 +244,50 @@ void StackSampler::look_at(StackWriter& writer, const SeenThread& seen) {
   const PyThreadState* thread = seen.is_main ? main_ : find_thread(interpreter_, seen.thread_id);
   if (!thread) return;
   uint64_t ticks = now_ticks();
-  Seen result = reader_.read(thread, frames_);
+  uint32_t stack = kTornStack;
+  Seen result = read(thread, stack);
   if (result == Seen::kNothing || (seen.is_in_call && !is_still_there(seen))) return;
-  writer.write(ticks, seen.thread_id, result == Seen::kStack ? intern() : kTornStack);
+  writer.write(ticks, seen.thread_id, stack);
+  if (!seen.is_in_call) return;
+  LastSeen& last = seen_[seen.thread_id];
+  last.torn = stack == kTornStack ? last.torn + 1 : 0;
+  if (last.torn && last.torn < kMostTorn) last.call_ticks = 0;  // to be looked at again, as nothing was learned of the call
 }
 
-// The id of the stack that was read; kTornStack where it is none.
+// A thread that goes on while it is read is soon in another function, which can be read.
+Seen StackSampler::read(const PyThreadState* thread, uint32_t& stack) {
+  Seen result = Seen::kTorn;
+  for (int reading = 0; reading < kReadings && stack == kTornStack; reading++) {
+    result = reader_.read(thread, frames_);
+    if (result == Seen::kNothing) break;
+    if (result == Seen::kStack) stack = intern();
+  }
+  return result;
+}
+
+// The id of the stack that was read; kTornStack where it is none. Most frames are those of the stack that was read before.
 uint32_t StackSampler::intern() {
+  uint64_t freed = CodeTable::freed();
+  size_t same = 0, most = freed == last_freed_ ? std::min(frames_.size(), last_frames_.size()) : 0;
+  while (same < most && frames_[frames_.size() - 1 - same] == last_frames_[last_frames_.size() - 1 - same]) same++;
+  size_t changed = frames_.size() - same;
   addresses_.clear();
-  for (const SeenFrame& frame : frames_) addresses_.push_back(frame.code);
+  for (size_t i = 0; i < changed; i++) addresses_.push_back(frames_[i].code);
   if (!codes_.find(addresses_, found_)) return kTornStack;
-  for (size_t i = 0; i < frames_.size(); i++) {
+  for (size_t i = 0; i < changed; i++) {
     if (frames_[i].instruction >= static_cast<ptrdiff_t>(found_[i]->lines.size())) return kTornStack;
   }
+  last_numbered_.swap(numbered_);
   numbered_.clear();
-  for (size_t i = 0; i < frames_.size(); i++) numbered_.push_back({found_[i]->id, found_[i]->line_at(frames_[i].instruction)});
+  for (size_t i = 0; i < changed; i++) numbered_.push_back({found_[i]->id, found_[i]->line_at(frames_[i].instruction)});
+  numbered_.insert(numbered_.end(), last_numbered_.end() - static_cast<ptrdiff_t>(same), last_numbered_.end());
+  last_ids_.resize(same);
   uint64_t cut_before = stacks_.cut();
-  uint32_t stack = stacks_.id_of(numbered_);
+  uint32_t stack = stacks_.id_of(numbered_, last_ids_);
   Session::losses().count_cut_stacks(stacks_.cut() - cut_before);
+  last_frames_.clear();
+  if (!last_ids_.empty()) last_frames_ = frames_;
+  last_freed_ = freed;
   return stack;
 }
 
@@ -222,33 +322,46 @@ void follow_forks() {
   (void)is_installed;
 }
 
-bool is_wanted = false;
-
 constexpr SessionListener kListener = {
-    [] {
-      if (is_wanted) StackSampler::instance().begin_recording();
-    },
+    [] { StackSampler::instance().begin_recording(); },
     [] { StackSampler::instance().stop(); },
     [] {},
 };
 
 // ---- Python
 
-PyObject* sample_stacks(PyObject*, PyObject* wanted) {
+PyObject* sample_stacks(PyObject*, PyObject* hertz) {
+  constexpr int64_t kMost = 1'000'000'000 / kStackPeriod_ns;
+  int64_t wanted = PyLong_AsLongLong(hertz);
+  if (wanted == -1 && PyErr_Occurred()) return nullptr;
+  if (wanted < 0 || wanted > kMost) {
+    return PyErr_Format(PyExc_ValueError, "0 to %lld looks a second were expected, found %lld", static_cast<long long>(kMost),
+                        static_cast<long long>(wanted));
+  }
   int probe = 0, copy = 1;
-  is_wanted = wanted == Py_True && read_memory(&probe, &copy, sizeof copy);
-  if (wanted == Py_True && !is_wanted) {
+  bool can_be = wanted > 0 && read_memory(&probe, &copy, sizeof copy);
+  StackSampler::instance().look_each(can_be ? 1'000'000'000 / wanted : 0);
+  if (wanted > 0 && !can_be) {
     errno = EPERM;
     return PyErr_SetFromErrno(PyExc_OSError);
   }
-  if (is_wanted) Session::listen(Follower::kStacks, kListener);
+  if (can_be) Session::listen(Follower::kStacks, kListener);
   Py_RETURN_NONE;
+}
+
+PyObject* stop_sampling_stacks(PyObject*, PyObject*) {
+  bool was_running = StackSampler::instance().is_running();
+  StackSampler::instance().step_aside();
+  return PyBool_FromLong(was_running);
 }
 
 PyMethodDef functions[] = {
     {"sample_stacks", sample_stacks, METH_O,
-     "sample_stacks(is_wanted, /)\n--\n\nSay whether Python stacks are looked at in recordings that begin from now on; OSError where "
-     "the system forbids it."},
+     "sample_stacks(hertz, /)\n--\n\nSay how often a second Python stacks are looked at in recordings that begin from now on, 0 for "
+     "not at all; OSError where the system forbids it."},
+    {"stop_sampling_stacks", stop_sampling_stacks, METH_NOARGS,
+     "stop_sampling_stacks()\n--\n\nLet this process, and those that it forks, have no thread that looks at stacks from now on. Return "
+     "whether it had one."},
     {nullptr, nullptr, 0, nullptr},
 };
 

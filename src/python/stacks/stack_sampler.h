@@ -1,4 +1,4 @@
-// Looks at the Python stacks of this process's threads, a thousand times a second, from a thread that never takes the GIL.
+// Looks at the Python stacks of this process's threads, so many times a second, from a thread that never takes the GIL.
 #pragma once
 #include <Python.h>
 

@@ -1,0 +1,85 @@
+"""This file adds up the functions of Python that stacks pass: with what they called and without it."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rlscope.analysis.lines.own_lines import ProcessStacks, StackTime
+from rlscope.analysis.lines.rows import FunctionRow
+from rlscope.analysis.lines.swept import SweptStack
+from rlscope.analysis.lines.tables import short_path
+from rlscope.analysis.rows import Rows
+from rlscope.analysis.sweep import TraceSweep
+from rlscope.analysis.tables.loop import Loops
+
+_Function = tuple[str, str, int]  # file, qualified name, first line
+
+
+@dataclass(slots=True)
+class _Sum:
+    stacks: int = 0
+    seconds: float = 0.0
+
+    def add(self, other: "StackTime | _Sum") -> None:
+        self.stacks += other.stacks
+        self.seconds += other.seconds
+
+
+def function_rows(swept: TraceSweep, loops: Loops) -> Rows[FunctionRow]:
+    """Make the rows of `Analysis.functions`: of each process those with most time first."""
+    return Rows(
+        FunctionRow,
+        (row for process in swept.processes for row in functions_of(ProcessStacks(process, loops), process.name)),
+    )
+
+
+def functions_of(stacks: ProcessStacks, process: str) -> list[FunctionRow]:
+    """Return the functions of a process.
+
+    A function that calls itself has what passes its outermost call, so that nothing counts twice.
+    """
+    is_outermost = _are_outermost(stacks.stacks)
+    own: dict[tuple[str, str], dict[int, _Sum]] = defaultdict(lambda: defaultdict(_Sum))
+    for time in stacks.times:
+        if time.stack is not None:
+            own[time.stage, time.purpose][time.stack].add(time)
+    rows = []
+    for (stage, purpose), of_stacks in own.items():
+        whole: dict[int, _Sum] = defaultdict(_Sum)
+        sums: dict[_Function, tuple[int, _Sum, _Sum]] = {}  # a stack of it, with what it called, and without
+        for place in reversed(range(max(of_stacks) + 1)):
+            exclusive = of_stacks.get(place, _Sum())
+            if place not in of_stacks and place not in whole:
+                continue
+            whole[place].add(exclusive)
+            row = stacks.stacks[place]
+            if row.caller is not None:
+                whole[row.caller].add(whole[place])
+            _, of_function, own_of_function = sums.setdefault(_function(row), (place, _Sum(), _Sum()))
+            own_of_function.add(exclusive)
+            if is_outermost[place]:
+                of_function.add(whole[place])
+        for place, inclusive, exclusive in sums.values():
+            row = stacks.stacks[place]
+            rows.append(
+                FunctionRow(
+                    process, stage, purpose, row.function, short_path(row.file), row.first_line, stacks.is_own[place],
+                    inclusive.stacks, exclusive.stacks, inclusive.seconds, exclusive.seconds,
+                )
+            )  # fmt: skip
+    return sorted(rows, key=lambda row: (-row.seconds, -row.own_seconds, row.function, row.file, row.line))
+
+
+def _function(stack: SweptStack) -> _Function:
+    return stack.file, stack.function, stack.first_line
+
+
+def _are_outermost(stacks: Sequence[SweptStack]) -> list[bool]:
+    """Return of each stack whether its function is not open around it."""
+    found = []
+    for row in stacks:
+        around = row.caller
+        while around is not None and _function(stacks[around]) != _function(row):
+            around = stacks[around].caller
+        found.append(around is None)
+    return found
