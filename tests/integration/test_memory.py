@@ -31,15 +31,20 @@ print(len(kept))
 
 #: What an operation without a record inside has held, and freed before its end.
 HOLDS_UNSEEN = """
-import rlscope
-def compute():
-    sum(number for number in range(5_000_000))
-for mib in (100, 300):
-    with rlscope.operation("simulation" if mib == 100 else "backpropagation"):
+import time, rlscope
+def compute(seconds, function=lambda: None):
+    end_s = time.perf_counter() + seconds
+    while time.perf_counter() < end_s:
+        function()
+@rlscope.operation("start")
+def look():
+    pass
+compute(0.3, look)
+for name, mib in (("simulation", 100), ("backpropagation", 300)):
+    with rlscope.operation(name):
         held = bytearray(b"x") * (mib << 20)
-        compute()
+        compute(2)
         del held
-    compute()
 """
 
 
