@@ -208,7 +208,9 @@ def test_own_lines_lead_to_time_without_being_asked_for(tmp_path: Path) -> None:
     assert inference is not None
     assert (simulation.text, simulation.called[0]) == ("train.py:6 step", "copy.py deepcopy")
     assert (inference.text, inference.native) == ("train.py:8 wait", "time.sleep")
-    assert lines.of(main, category="wait") == inference
+    waited = lines.of(main, category="wait", part="loop", function="time.sleep")
+    assert waited is not None
+    assert (waited.text, waited.native) == (inference.text, inference.native)
     functions = {row["function"]: row for row in recording.analysis["functions"] if row["stage"] == "simulation"}
     assert functions["step"]["is_own"]
     assert not functions["deepcopy"]["is_own"]
