@@ -32,3 +32,16 @@ def test_both_ends_of_a_stream_wait_for_each_other(method: str, tmp_path: Path) 
     for process in processes:
         waited = sum(row["wait_s"] for row in recording.analysis["waits"] if row["process"] == process)
         assert waited == pytest.approx(recording.seconds(process=process, category="wait"))
+
+
+def test_both_ends_of_a_connection_of_asyncio_are_seen(tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", "asyncio_streams.py")
+    assert recording.returncode == 0, recording.stderr
+    edges = {
+        (edge["process"], edge["on"]): edge["count"]
+        for edge in recording.analysis["dependencies"]
+        if edge["stream"] == recording.stdout.strip()
+    }
+    (child,) = (row["process"] for row in recording.analysis["processes"] if "Process-1" in row["process"])
+    assert set(edges) == {("main", child), (child, "main")}
+    assert all(count >= MESSAGES for count in edges.values())
