@@ -162,7 +162,7 @@ def test_a_page_says_where_the_time_of_recorded_runs_went(tmp_path: Path) -> Non
         ("Hopper", "simulation, Backend", "other"),
     ):
         link = f'<a href="pages/{group}/PPO.html">page of the run</a>'
-        assert f"<td>{group}</td><td>PPO</td><td>{link}</td><td>10 µs of process 1: {cause} 10 µs (100 %)</td>" in text
+        assert f"<td>{group}</td><td>PPO</td><td>{link}</td><td>10 µs of main: {cause} 10 µs (100 %)</td>" in text
         of_run = (tmp_path / "pages" / group / "PPO.html").read_text()
         assert f"<title>RL-Scope: {trace}</title>" in of_run and f"<td>{cause}</td>" in of_run
     assert "waiting" not in text

@@ -67,8 +67,8 @@ def test_sites_are_rows_of_the_document(tmp_path: Path) -> None:
 
 def test_analyze_shows_points_with_their_lines(tmp_path: Path) -> None:
     shown = analyzed(WAITS + STACKS, tmp_path, "--all")
-    assert "Where the CPU waited for the GPU" in shown
-    (line,) = (line for line in shown.splitlines() if "torch.item" in line)
+    table = shown.partition("Where the CPU waited for the GPU\n")[2].partition("\n\n")[0]
+    (line,) = (line for line in table.splitlines() if "torch.item" in line)
     cells = line.split()  # a long name may be cut where the columns are wide
     assert cells[1:4] + cells[5:] == ["torch.item", "10", "1", "rl/train.py:7", "8", "of", "10"]
     assert float(cells[4]) == 6e-7
