@@ -1,11 +1,20 @@
 """This file makes the analysis of a trace, which is what `rlscope analyze` shows of it."""
 
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
 from rlscope.analysis.correction.corrected import Correction
 from rlscope.analysis.run import Run
 from rlscope.analysis.run_tables import RunTables
+from rlscope.analysis.summary import summary_of
 from rlscope.analysis.sweep import NO_CALIBRATION, TraceSweep, sweep_trace
 from rlscope.model import GpuAttribution
 from rlscope.trace.reader import Trace
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Analysis(RunTables):
@@ -13,6 +22,17 @@ class Analysis(RunTables):
 
     It has no fields of its own, and to make it a dataclass would take as long as the import of a file.
     """
+
+    def replaced(self, **values: Any) -> Self:
+        """Return the same with other values of some tables and facts."""
+        found = copy(self)
+        vars(found).update(values)
+        return found
+
+    @property
+    def summary(self) -> str:
+        """Say what was recorded, such as "1 process, 9.06 s, 600 iterations, 600 timesteps"."""
+        return summary_of(self)
 
     @property
     def no_core_share(self) -> float:

@@ -6,9 +6,7 @@ The document of `--json`, its schema, the documentation's list of tables, what p
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import copy
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any, Generic
 
 from rlscope.analysis.account.account import AccountRow, account_rows
 from rlscope.analysis.account.changes import changes_of
@@ -77,15 +75,7 @@ from rlscope.analysis.tables.samples import (
     token_rates,
 )
 from rlscope.analysis.tables.trainings import training_rows
-from rlscope.text.commands import without_secrets
-from rlscope.text.numbers import digits, duration
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-
-#: Evaluation is said where it makes a training longer by more than that.
-SAID = 1.01
+from rlscope.text.commands import command_of
 
 
 class _Table(Table["RunTables", RowT], Generic[RowT]):
@@ -135,10 +125,7 @@ class RunTables:
     @fact()
     def command(self, run: Run) -> str:
         """Return the command that was recorded, as one types it, without what may be secret; empty if it is unknown."""
-        words = run.swept.trace.manifest.get("command")
-        if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
-            return ""
-        return without_secrets([words[0].rpartition("/")[2], *words[1:]])
+        return command_of(run.swept.trace.manifest)
 
     @fact()
     def complete(self, run: Run) -> bool:
@@ -564,8 +551,8 @@ class RunTables:
         lambda run, found: function_rows(run.swept, found.loops),
         needs="stack_times",
         per="process, stage, purpose, function, file, line at which it begins",
-        values="stacks that pass it, and `own_stacks` in which it was innermost; seconds of the process in it and in "
-        "what it called, and `own_seconds` without that; whether it `is_own`, the program's own code",
+        values="stacks that pass it, `own_stacks` in which it was innermost; seconds in it with what it called, "
+        "`own_seconds` without; whether it `is_own`, the program's own code",
         title="Functions",
         largest="seconds",
         asked_by="--by line",
@@ -595,38 +582,10 @@ class RunTables:
         """Return how many stacks changed while they were read, and so are in no line."""
         return sum(process.found.torn_stacks for process in run.swept.processes)
 
-    def replaced(self, **values: Any) -> Self:
-        """Return the same with other values of some tables and facts; what was derived from them is found anew."""
-        found = copy(self)
-        for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
-            del vars(found)[name]
-        vars(found).update(values)
-        return found
-
     @fact(in_document=False)
     def token_rates(self, run: Run) -> TokenRates:
         """Return how many tokens the samples had, and how fast they came; of None without samples."""
         return token_rates(self.samples, self.processes)
-
-    @property
-    def summary(self) -> str:
-        """Say what was recorded, such as "1 process, 9.06 s, 600 iterations, 600 timesteps"."""
-        walls_s = {row.process: row.wall_s for row in self.processes}
-        wall_s = max(walls_s.values()) if self.path is None else walls_s[self.path.process]
-        parts = [f"{len(self.processes)} process{'es' if len(self.processes) > 1 else ''}", duration(wall_s)]
-        if self.iterations is not None:
-            parts += [f"{self.iterations:,} iterations", f"{self.timesteps:,} timesteps"]
-        rates = self.token_rates
-        if rates.tokens_per_s is not None:
-            parts.append(f"{rates.tokens:,} tokens, {digits(rates.tokens_per_s)} a second")
-            if rates.trained_tokens_per_s is not None and rates.trained_tokens_per_s != rates.tokens_per_s:
-                parts[-1] += f" of which {digits(rates.trained_tokens_per_s)} were kept"
-        if self.extrapolated_s is not None:
-            whole_s = self.extrapolated_with_evaluation_s or self.extrapolated_s
-            parts.append(f"about {duration(whole_s)} for all {self.total_timesteps:,} timesteps")
-            if whole_s > SAID * self.extrapolated_s:
-                parts[-1] += f" ({duration(self.extrapolated_s)} without evaluation)"
-        return ", ".join(parts)
 
 
 def members() -> dict[str, Table[Any, Any] | Fact[Any]]:
@@ -635,5 +594,5 @@ def members() -> dict[str, Table[Any, Any] | Fact[Any]]:
 
 
 def tables() -> list[Table[Any, Any]]:
-    """Return all tables of an analysis, in the order of its document."""
+    """Return those of them that are tables."""
     return [member for member in members().values() if isinstance(member, Table)]

@@ -2,7 +2,8 @@
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 #: Stands where a secret may have stood.
 HIDDEN = "…"
@@ -16,6 +17,14 @@ SPACE = re.compile(r"\s+(?!-)")
 VALUE = re.compile(r"(?:\\.|\"(?:\\.|[^\"\\])*\"?|'[^']*'?|[^\s\"'\\&;|<>(),}])+", re.DOTALL)
 #: Behind such a word a script follows, as in `sh -c`.
 BEFORE_SCRIPT = re.compile(r"-[a-z]*c")
+
+
+def command_of(manifest: Mapping[str, Any]) -> str:
+    """Return the command in a manifest as one types it, without what may be secret; empty if there is none."""
+    words = manifest.get("command")
+    if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
+        return ""
+    return without_secrets([words[0].rpartition("/")[2], *words[1:]])
 
 
 def without_secrets(words: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""A hand-written training that is slow for one reason: `slow_for_a_reason.py REASON`; a comment marks the line of it."""
+"""A hand-written training that is slow for one reason, its argument; a comment marks the line of it."""
 
 import gc
 import os

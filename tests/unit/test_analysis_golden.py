@@ -14,7 +14,7 @@ from trace_builder import parse_script, sweep_script, write_script
 from twin_sweep import as_dicts, sweep_twin
 
 from rlscope.analysis.analysis import analyze
-from rlscope.analysis.document import tables_of
+from rlscope.analysis.document import document_of
 from rlscope.trace.reader import open_trace
 
 TABLES = (
@@ -69,7 +69,7 @@ def test_case(case: str, entries_per_chunk: int, tmp_path: Path) -> None:
     assert {name: swept[name] for name in expected} == expected
     assert sum(swept["breakdown"].values()) == found.end_ticks - found.start_ticks
     if tables:
-        document = tables_of(analyze(open_trace(tmp_path)))
+        document = document_of(analyze(open_trace(tmp_path)))
         assert {name: document[name] for name in tables} == tables
     twin = joined(sweep_twin(script))
     assert {name: twin[name] for name in expected if name != "complete"} == {

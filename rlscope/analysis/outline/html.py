@@ -6,6 +6,7 @@ from rlscope.analysis.account.findings import findings
 from rlscope.analysis.account.words import account_lines, account_title, folded
 from rlscope.analysis.outline.tree import tree_lines
 from rlscope.analysis.run_tables import RunTables
+from rlscope.analysis.summary import summary_of
 from rlscope.text import as_html, printable
 from rlscope.text.numbers import digits, percent
 
@@ -16,7 +17,7 @@ BAR_EM = 12
 
 def html_of(tables: RunTables) -> str:
     """Return tables as HTML."""
-    parts = [f"<p><b>{_text(str(tables.directory))}</b>: {_text(tables.summary)}</p>"]
+    parts = [f"<p><b>{_text(str(tables.directory))}</b>: {_text(summary_of(tables))}</p>"]
     parts += [f"<p>Incomplete: {_text(reason)}</p>" for reason in tables.why[:MOST_REASONS]]
     if (rest := len(tables.why) - MOST_REASONS) > 0:
         parts.append(f"<p>{rest:,} more reasons why it is incomplete are in <code>analysis.why</code>.</p>")
