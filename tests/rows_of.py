@@ -32,7 +32,7 @@ def bare_analysis(**values: Any) -> Analysis:
     found = object.__new__(Analysis)
     vars(found).update(dict.fromkeys(members()) | {table.name: Rows(table.row_class) for table in tables()})
     vars(found).update(directory=Path("trace"), utilization=Utilization(Path("trace")))
-    vars(found).update(torn_stacks=0, dropped_events=0, misnested_operations=0)
+    vars(found).update(torn_stacks=0, dropped_events=0, misnested_operations=0, without_stacks=())
     vars(found).update(values)
     vars(found)["token_rates"] = TokenRates()
     loops = loops_of(found.breakdown, found.outside)

@@ -9,7 +9,10 @@ from rich.cells import cell_len
 from rlscope.analysis.account.findings import findings
 from rlscope.analysis.account.words import Line, account_lines, account_title, folded, unknown_share
 from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.stage_names import stage_name_lines
+from rlscope.report.counter_lines import counter_lines
 from rlscope.report.screen import Screen, padded
+from rlscope.report.sentences import misnested_lines
 from rlscope.text.numbers import duration, percent
 
 #: A screen has at most so many lines, of these so many for causes, for changes and for what is missing.
@@ -85,12 +88,23 @@ def _changes(analysis: Analysis, screen: Screen, most: int | None) -> Iterator[s
 
 
 def _findings(analysis: Analysis, screen: Screen, most: int | None) -> Iterator[str]:
-    """Say what else stands out: what takes longer each time, memory that grows, ranks that keep others waiting."""
-    found = findings(analysis)[:most]
+    """Say what else stands out: what takes longer each time, memory that grows, ranks that keep others waiting.
+
+    Where not all are shown, what a reader of the numbers must know comes first; `--all` has notes of it.
+    """
+    found = [*findings(analysis)] if most is None else [*_warnings(analysis), *findings(analysis)]
     if found:
         yield ""
-    for sentence in found:
+    for sentence in found[:most]:
         yield from screen.filled(sentence, "", INDENT)
+    if most is not None and len(found) > most:
+        yield f"{len(found) - most:,} more notes with --all"
+
+
+def _warnings(analysis: Analysis) -> list[str]:
+    return [
+        *counter_lines(analysis), *stage_name_lines(analysis), *misnested_lines(analysis), *analysis.without_stacks,
+    ]  # fmt: skip
 
 
 def _more(analysis: Analysis, screen: Screen) -> Iterator[str]:

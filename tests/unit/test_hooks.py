@@ -292,7 +292,7 @@ class Pool(deque[int], Mixin):
 def test_native_methods_that_subclasses_of_a_python_class_have_are_crossings(in_process: Callable[[], Path]) -> None:
     pool = Boundary(library=__name__, category=Category.SIMULATOR, inherited=(f"{__name__}.Mixin.popleft",))
     imports = ImportHooks()
-    declarations = Declarations(imports)
+    declarations = Declarations(imports, ())
     declarations.intercept(pool)
     assert Pool([1, 2]).popleft() == 1
     Mixin().popleft()

@@ -59,7 +59,7 @@ class AccountRow(Row):
 
 
 class _Key(NamedTuple):
-    """What tells rows apart."""
+    """A row of an account is told from others by these."""
 
     cause: Cause
     stage: str = ""

@@ -45,7 +45,7 @@ def _fewer_threads(cores: CoreUse) -> Iterator[str]:
 
 
 def _in_one_process(path: OwnerPath) -> Iterator[str]:
-    """Where others need less time in all than was waited for them, their work takes less in the process itself."""
+    """Say of whom it waited that their work would take less time in the process itself, as all of it is shorter."""
     for group in path.followed:
         work_s = sum(work.total_s for work in group.works)
         if work_s < group.wait_s and len(group.works) > 1:

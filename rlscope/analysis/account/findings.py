@@ -1,4 +1,4 @@
-"""What is to be said of a run beside its account: what stands out, and what the numbers do not know."""
+"""This file says of a run what stands out beside its account, and what the numbers do not know."""
 
 from collections.abc import Iterable, Iterator
 

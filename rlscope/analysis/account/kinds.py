@@ -1,4 +1,4 @@
-"""What each instant of a process is bound by: rows of the breakdown define it."""
+"""Each instant of a process is bound by something, which rows of the breakdown define."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from rlscope.model import CATEGORIES, COMPILE, IMPORT, Category, LifePart, Name,
 
 
 class Bound(Name):
-    """What an instant is bound by; the first that fits, from top to bottom, counts."""
+    """An instant is bound by the first of these that fits, from top to bottom."""
 
     COMPILATION = "compilation"  # the operation `compile`
     IMPORT = "import"  # the operation `import`

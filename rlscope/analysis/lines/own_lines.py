@@ -23,7 +23,7 @@ _Function = tuple[str, str, int]  # file, qualified name, first line
 
 
 class StackTime(NamedTuple):
-    """What a process did where a stack was seen: the columns of `PurposeRow`, the operation, and what was seen.
+    """A process did this where a stack was seen: columns of `PurposeRow`, the operation, and what was seen.
 
     Attributes:
         phase: The phase of the process.

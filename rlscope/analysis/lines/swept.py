@@ -41,7 +41,7 @@ class SweptStack(NamedTuple):
 
 
 class SweptStackTime(NamedTuple):
-    """What the process did where a stack was seen, while its time was the stack's thread's.
+    """The process did this where a stack was seen, while its time was that of the stack's thread.
 
     Attributes:
         phase: The phase of the process.

@@ -19,7 +19,7 @@ PARTS = 8
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DurationRow(Row):
-    """How long an operation took each time that it ended, by the line through its durations in their order.
+    """The durations of an operation, by the line through them in the order in which they ended.
 
     Attributes:
         process: The process.
