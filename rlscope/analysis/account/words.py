@@ -12,6 +12,8 @@ from rlscope.model import CATEGORIES, Category
 from rlscope.text import line_text, printable
 from rlscope.text.numbers import digits, duration, percent
 
+#: Who wanted the cores is said where waiting for one has such a share.
+LEAST_SAID = 0.05
 #: Smaller causes are counted together.
 LEAST_SHARE = 0.005
 #: So many causes are in a sentence.
@@ -105,7 +107,9 @@ def folded(lines: Sequence[Line], most: int) -> list[Line]:
 def _where(row: AccountRow, tables: RunTables) -> str:
     """Say where most of a row is, or who wanted the cores."""
     cores = tables.cores
-    if row.cause == Cause.NO_CORE and cores.ready_threads is not None and cores.usable is not None:
+    if row.cause == Cause.NO_CORE:
+        if row.share < LEAST_SAID or cores.ready_threads is None or cores.usable is None:
+            return ""
         of = "threads" if cores.is_own_doing else "threads of all programs"
         return f"{digits(cores.ready_threads)} {of} ready for {digits(cores.usable)} cores"
     if not row.line:
