@@ -32,7 +32,7 @@ def is_the_reason(row: dict[str, Any], source: Path) -> bool:
 
 @pytest.mark.parametrize("reason", REASONS)
 def test_a_reason_is_found_with_its_line(reason: str, tmp_path: Path) -> None:
-    recording = record(tmp_path / "trace", SCRIPT.name, reason, options=("--lines",))
+    recording = record(tmp_path / "trace", SCRIPT.name, reason)
     assert recording.returncode == 0, recording.stderr
     row = largest(recording)
     cause, category, called = REASONS[reason]

@@ -74,7 +74,7 @@ def own_function():
 
 def graph_kept():
     hidden = torch.zeros(8, 512)
-    for _ in range(60):
+    for _ in range(120):
         for _ in range(4):
             hidden = torch.tanh(hidden + policy(hidden).mean())
         optimizer.zero_grad()

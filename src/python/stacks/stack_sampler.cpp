@@ -36,9 +36,9 @@ constexpr int64_t kQuietAfterFork_ns = 10'000'000;
 
 // Where lines are not asked for, of the process's CPU time at most this part goes into looking, and of all time a little, so
 // that a process that waits is looked at too. What is not used can be saved up to the last but one number. Where nothing is left
-// the thread sleeps until a process that computes all the time has as much again, for to wake up costs, too.
-constexpr int64_t kPartOfCpuTime = 250;
-constexpr int64_t kPartOfTime = 5000;
+// the thread sleeps until as much is there again if the process goes on as it did, for to wake up costs, too.
+constexpr int64_t kPartOfCpuTime = 300;
+constexpr int64_t kPartOfTime = 1000;
 constexpr int64_t kMostSaved_ns = 10'000'000;
 constexpr int64_t kLongestSleep_ns = 200'000'000;
 
@@ -126,6 +126,7 @@ class StackSampler {
   StackTable stacks_{Session::write_stack};
   int64_t saved_ns_ = 0;                 // of CPU time for looks
   int64_t used_ns_ = 0, process_ns_ = 0;  // of CPU time so far, by the thread and by all
+  int64_t time_ns_ = 0;                   // up to which that was saved
   std::unordered_map<uint64_t, LastSeen> seen_;  // by thread
   int64_t looks_ = 0;
   int64_t look_at_calls_ = 0;  // the one at which calls are next looked at
@@ -166,6 +167,7 @@ void* StackSampler::run(void* pointer) {
   sampler->saved_ns_ = kMostSaved_ns;
   sampler->used_ns_ = now_ns(CLOCK_THREAD_CPUTIME_ID);
   sampler->process_ns_ = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+  sampler->time_ns_ = now_ns();
   int64_t length = sampler->period_ns_;
   for (int64_t period = now_ns();; period = std::max(period + length, now_ns() - length)) {
     random ^= random << 13, random ^= random >> 7, random ^= random << 17;
@@ -178,11 +180,14 @@ void* StackSampler::run(void* pointer) {
 // The usual one if the next look can be afforded. One costs more where stacks are deep and caches cold, as while modules are
 // imported and on a busy machine.
 int64_t StackSampler::period_until_affordable() {
-  int64_t used_ns = now_ns(CLOCK_THREAD_CPUTIME_ID), process_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID);
-  saved_ns_ += (process_ns - process_ns_) / kPartOfCpuTime + period_ns_ / kPartOfTime - (used_ns - used_ns_);
-  saved_ns_ = std::min(saved_ns_, kMostSaved_ns);
-  used_ns_ = used_ns, process_ns_ = process_ns;
-  return saved_ns_ > 0 ? period_ns_ : std::clamp(-saved_ns_ * kPartOfCpuTime, period_ns_ + 1, kLongestSleep_ns);
+  int64_t used_ns = now_ns(CLOCK_THREAD_CPUTIME_ID), process_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID), time_ns = now_ns();
+  int64_t elapsed_ns = time_ns - time_ns_;
+  int64_t gained_ns = (process_ns - process_ns_) / kPartOfCpuTime + elapsed_ns / kPartOfTime;
+  saved_ns_ = std::min(saved_ns_ + gained_ns - (used_ns - used_ns_), kMostSaved_ns);
+  used_ns_ = used_ns, process_ns_ = process_ns, time_ns_ = time_ns;
+  if (saved_ns_ > 0) return period_ns_;
+  double sleep_ns = -static_cast<double>(saved_ns_) * elapsed_ns / std::max<int64_t>(gained_ns, 1);
+  return static_cast<int64_t>(std::clamp<double>(sleep_ns, period_ns_ + 1, kLongestSleep_ns));
 }
 
 // False: the thread is to end. A fork waits for that, so it does not sleep on.
