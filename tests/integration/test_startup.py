@@ -14,7 +14,7 @@ from rlscope.record.run.trace_directory import environment_of_children
 #: What a process is recorded with until it imports a library that is known. Each module costs every child time.
 OURS = """
     __init__ _native errors libraries record record.blocking record.child record.config record.cupti
-    record.import_hooks record.native_names record.progress record.recorder record.replacements
+    record.import_hooks record.namespaces record.native_names record.progress record.recorder record.replacements
     record.small_json record.started_as record.task_types record.unrecordable trace trace.files version
 """.split()
 OF_PYTHON = {"__future__", "_json", "atexit", "errno", "gc", "importlib", "importlib.machinery", "importlib._bootstrap"}

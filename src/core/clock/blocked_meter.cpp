@@ -81,7 +81,7 @@ void BlockedMeter::stop() {
 // The CPU's time is a system call, in which a thread that has had its turn loses the CPU: the wall is read behind it, so
 // that this is of the gap. Should the thread lose it later, that is taken for time in which it ran.
 AbsentTime BlockedMeter::measure(uint64_t gap_start, uint64_t now, bool is_known_wait) {
-  if (now < due_ticks()) return {};
+  if (now < (is_known_wait ? last_.ticks + kShortestTicks : due_ticks())) return {};
   uint64_t cpu_ns = thread_cpu_ns(thread_id_);
   uint64_t wall_ns = monotonic_ns();
   now = std::max(now, now_ticks());

@@ -100,6 +100,8 @@ class RLSCOPE_API StreamWriter {
   }
   // Begins a frame at a time that has passed since the last record.
   bool begin_at(const CodedId& name, uint64_t ticks);
+  // The frame that has begun is a known wait: if that is long, its end is a reading, so that a gap behind it is not taken for it.
+  void begin_wait() { measure_at_ = std::min(measure_at_, last_ticks_ + BlockedMeter::kShortestTicks); }
   // Before what may be recorded later: asks here how long the thread was blocked until now, if that is due. Returns the time.
   uint64_t look();
 

@@ -36,6 +36,7 @@ template <int index, class... Arguments>
 PyObject* record(StreamWriter* writer, const CodedId& id, Arguments... arguments) {
   uint32_t depth = writer->depth();
   if (!writer->begin(id)) return pass<index>(arguments...);
+  writer->begin_wait();
   PyObject* result = pass<index>(arguments...);
   if (t_writer == writer) writer->end_to(depth);
   return result;

@@ -89,27 +89,28 @@ PyObject* call_original(const Slot& slot, Arguments... arguments) {
   return reinterpret_cast<PyObject* (*)(Arguments...)>(slot.quiet)(arguments...);
 }
 
-template <class... Arguments>
+template <bool kWaits, class... Arguments>
 PyObject* record(uint32_t index, Arguments... arguments);
 
 // Where it is not known yet whether the call is recorded, or what to jump to if it is not.
-template <class... Arguments>
+template <bool kWaits, class... Arguments>
 __attribute__((noinline, cold)) PyObject* ask(uint32_t index, Arguments... arguments) {
   StreamWriter* writer = Session::recording_writer();
   if (rlscope_slots[index].coded_id == 0) intern(index);
   bool is_recorded = writer && rlscope_slots[index].coded_id != 0;  // which it stays if there is no memory for a name
-  return is_recorded ? record(index, arguments...) : call_original(rlscope_slots[index], arguments...);
+  return is_recorded ? record<kWaits>(index, arguments...) : call_original(rlscope_slots[index], arguments...);
 }
 
 // Not noexcept and without destructors: a daemon thread that sits in the original while the interpreter ends unwinds
 // through here.
-template <class... Arguments>
+template <bool kWaits, class... Arguments>
 __attribute__((flatten)) inline PyObject* record(uint32_t index, Arguments... arguments) {
   const Slot& slot = rlscope_slots[index];
   StreamWriter* writer = t_writer;
-  if (__builtin_expect(!writer || !writer->is_recording() || slot.coded_id == 0, 0)) return ask(index, arguments...);
+  if (__builtin_expect(!writer || !writer->is_recording() || slot.coded_id == 0, 0)) return ask<kWaits>(index, arguments...);
   uint32_t depth = writer->depth();
   if (!writer->begin(slot.coded_id >> slot.id_bytes, slot.coded_id, slot.id_bytes)) return call_original(slot, arguments...);
+  if (kWaits) writer->begin_wait();
   PyObject* result = call_original(slot, arguments...);
   if (__builtin_expect(t_writer == writer, 1)) writer->end_to(depth);  // differs in a child forked off inside
   return result;
@@ -123,13 +124,19 @@ __attribute__((flatten)) inline PyObject* record(uint32_t index, Arguments... ar
       "\nrlscope_enter_" #count ": movl %r11d, %" #reg "\njmp rlscope_cross_" #count "\n.text\n");                \
   extern "C" char rlscope_enter_##count[];                                                                      \
   extern "C" __attribute__((used, visibility("hidden"), hot)) PyObject* rlscope_cross_##count
-CROSSING(2, edx)(void* a, void* b, uint32_t index) { return record(index, a, b); }
-CROSSING(3, ecx)(void* a, void* b, void* c, uint32_t index) { return record(index, a, b, c); }
-CROSSING(4, r8d)(void* a, void* b, void* c, void* d, uint32_t index) { return record(index, a, b, c, d); }
-CROSSING(5, r9d)(void* a, void* b, void* c, void* d, void* e, uint32_t index) { return record(index, a, b, c, d, e); }
+CROSSING(2, edx)(void* a, void* b, uint32_t index) { return record<false>(index, a, b); }
+CROSSING(3, ecx)(void* a, void* b, void* c, uint32_t index) { return record<false>(index, a, b, c); }
+CROSSING(4, r8d)(void* a, void* b, void* c, void* d, uint32_t index) { return record<false>(index, a, b, c, d); }
+CROSSING(5, r9d)(void* a, void* b, void* c, void* d, void* e, uint32_t index) { return record<false>(index, a, b, c, d, e); }
+CROSSING(wait_2, edx)(void* a, void* b, uint32_t index) { return record<true>(index, a, b); }
+CROSSING(wait_3, ecx)(void* a, void* b, void* c, uint32_t index) { return record<true>(index, a, b, c); }
+CROSSING(wait_4, r8d)(void* a, void* b, void* c, void* d, uint32_t index) { return record<true>(index, a, b, c, d); }
+CROSSING(wait_5, r9d)(void* a, void* b, void* c, void* d, void* e, uint32_t index) { return record<true>(index, a, b, c, d, e); }
 
 bool swap_for_trampoline(void** where, int arguments, Category category, const char* name, PyObject* owner) {
-  char* const enter[] = {rlscope_enter_2, rlscope_enter_3, rlscope_enter_4, rlscope_enter_5};
+  char* const working[] = {rlscope_enter_2, rlscope_enter_3, rlscope_enter_4, rlscope_enter_5};
+  char* const waiting[] = {rlscope_enter_wait_2, rlscope_enter_wait_3, rlscope_enter_wait_4, rlscope_enter_wait_5};
+  char* const* enter = category == Category::kWait ? waiting : working;
   if (is_swapped(where)) return true;
   auto known = known_slots().find(where);
   uint32_t index = known == known_slots().end() ? used : known->second;

@@ -80,8 +80,11 @@ TEST(SweptStacks, ComeInOrderOfTime) {
 TEST(SweptStacks, GiveLinesTheirTime) {
   Process process;
   process.tables.row(process.scope).ticks[kPython] = 50;
-  process.stacks->lines().see(0, process.scope, 20, 1);
-  process.stacks->lines().see(0, process.scope, 50, 2);
+  Row seen{};
+  seen.ticks[kPython] = 20;
+  process.stacks->lines().see(0, process.scope, seen, 1, process.tables);
+  seen.ticks[kPython] = 50;
+  process.stacks->lines().see(0, process.scope, seen, 2, process.tables);
   process.stacks->lines().count_torn();
   SweepResult result = process.result();
   ASSERT_EQ(result.lines.size(), 2u);
@@ -95,8 +98,8 @@ TEST(SweptStacks, GiveLinesTheirTime) {
 TEST(SweptStacks, KnowTheLineOfACallThatWaits) {
   Process process;
   process.push(2, 100);
-  process.stacks->see_call(process.thread, process.scope, 1, 103);
-  process.stacks->see_call(process.thread, process.scope, 2, 104);  // the first one counts
+  process.stacks->see_call(process.thread, process.scope, 0, 1, 103);
+  process.stacks->see_call(process.thread, process.scope, 0, 2, 104);  // the first one counts
   process.sync(3, 105);
   process.sync(4, 106);  // within the other
   process.pop(107);
@@ -131,7 +134,7 @@ TEST(SweptStacks, EndCallsThatAreOpenWithTheProcess) {
 TEST(SweptStacks, OfCallsBeforeAWindowAreForgottenButTheirWaitsGoOn) {
   Process process;
   process.push(2, 100);
-  process.stacks->see_call(process.thread, process.scope, 1, 103);
+  process.stacks->see_call(process.thread, process.scope, 0, 1, 103);
   process.sync(3, 105);
   process.stacks->forget();
   process.stacks->go_on(process.thread, 0, 110);

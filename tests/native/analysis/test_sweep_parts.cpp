@@ -205,7 +205,7 @@ TEST(Reports, LeaveOutOfAWindowWhatDependsOnEarlierRecords) {
   reports.add(TaskEnd{1, 7, 3});
   reports.add(CollectiveEnd{4, false, 1, 16, 5, 2}, 50);
   reports.add(SampleEnd{1, false, true, 0, 3, 9, 9}, thread, 60, 0);
-  reports.add(MemorySample{MemoryOwner::kHost, 0, 100, 200}, 0, 70);
+  reports.add(MemorySample{MemoryOwner::kHost, 0, 100, 200}, 0, 10, 70);
   SweepResult window, whole;
   reports.write(named.trace.names(), named.tables, true, window);
   EXPECT_TRUE(window.trainings.empty());
