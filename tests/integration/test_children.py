@@ -59,14 +59,14 @@ for _ in range(20):
         os._exit(0)
     with rlscope.operation("child"):
         lines = open("/proc/self/maps").read().splitlines()
-        print(sum(line.endswith(".rlscope") for line in lines), flush=True)
+        print(len({line.rpartition("/")[2] for line in lines if line.endswith(".rlscope")}), flush=True)
 """
 
 
 def test_a_child_keeps_nothing_of_the_files_of_those_before_it(tmp_path: Path) -> None:
     recording = record(tmp_path / "trace", sys.executable, "-c", CHAIN)
     mapped = recording.stdout.split()
-    assert (len(mapped), len(set(mapped))) == (20, 1), recording.stderr
+    assert mapped == ["1"] * 20, recording.stderr
     assert recording.analysis["complete"]
     assert sum(swept["events"]["operation"] for swept in recording.sweeps()) == 20
 

@@ -70,7 +70,9 @@ def test_the_layer_changes_nothing_where_there_is_no_gpu(tmp_path: Path) -> None
         assert recording.analysis["gpu"] == recording.analysis["gpu_operations"] == []
         assert recording.seconds(category="cuda") == 0
         # Who comes first to a lock, and which file or collection takes long, is not the same twice.
-        events.append({**recording.main_sweep()["events"], "wait": 0, "python": 0, "garbage_collection": 0})
+        # And whether a library that MuJoCo brings ends a call of ctypes before the recorder does.
+        unsteady = dict.fromkeys(("wait", "python", "garbage_collection", "native"), 0)
+        events.append({**recording.main_sweep()["events"], **unsteady})
     assert events[0] == events[1]
 
 

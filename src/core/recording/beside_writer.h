@@ -12,6 +12,8 @@ class BesideWriter {
  public:
   // By one thread at a time.
   void close();
+  // In a forked child: the chunk is its parent's.
+  void abandon() { chunk_.unmap(); }
 
  protected:
   BesideWriter(ProcessFile* file, uint32_t stream, ChunkKind kind) : file_(file), stream_(stream), kind_(kind) {}

@@ -491,7 +491,8 @@ void Session::after_fork_in_child() {
   t_writer = nullptr;
   s.main_writer = nullptr;
   s.device_writers.clear();  // not deleted: the thread that writes them does not exist here
-  s.stack_writer = nullptr;
+  if (s.stack_writer) s.stack_writer->abandon();  // its thread ended before the fork
+  delete std::exchange(s.stack_writer, nullptr);
   pthread_setspecific(s.thread_exit, nullptr);
   for (StreamWriter* writer : s.writers) writer->abandon();  // else each of a chain of children would have all before it
   s.retired_writers.insert(s.retired_writers.end(), s.writers.begin(), s.writers.end());
