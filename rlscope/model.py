@@ -70,7 +70,7 @@ class Category(IntEnum):
     CUDA = 3, "cuda", "CUDA", "//////", "#9b3ea5", "#ec28f9", "c", "cuda", "launches", "launch-bound"
     WAIT = 4, "wait", "Wait", "-----", "#656a73", "#7a7f8b", ".", "python", "waiting", "waiting"
     CUDA_WAIT = 5, *CUDA[1:]  # a CUDA call that waits for the device
-    NATIVE = 6, "native", "Native code", "oooo", "#7a5c00", "#d9b300", "m", "python", "native", "native code"
+    NATIVE = 6, "native", "Native code", "oooo", "#a82400", "#f6ea00", "m", "python", "native", "native code"
     # Published figures count it as the category in which the thread would run, which rows of the breakdown say.
     NO_CORE = 7, "no_core", "No core", "xxxxxx", "#1e46be", "#1e78aa", "n", "python", "no_core", "no core"
 

@@ -65,4 +65,4 @@ def test_a_line_shows_its_native_calls(page: Any) -> None:
 def test_a_run_without_stacks_says_how_to_get_them(tmp_path: Path, show: Callable[..., Any]) -> None:
     shown = show(page_of(write_scripts([parse_script(SCRIPT.partition("stacks")[0])], tmp_path / "trace")))
     shown.locator("[role=tab]:text('Lines')").click()
-    assert "The run was not recorded with `--lines`." in shown.inner_text("#tables")
+    assert "`--no-lines`" in shown.inner_text("#tables")

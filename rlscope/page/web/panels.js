@@ -28,7 +28,7 @@ function panels(trace, samples, state) {
     ["Transitions", () => table([words("process"), words("stage"), words("operation"), words("from"), words("to"), counted("count"), number("per iteration", "per_iteration"), number("per timestep", "per_timestep")],
       longest(found.transitions, "count"), { caption: "How often the program crossed from one layer into another", file: "transitions", onRow: pick }), found.transitions.length > 0, "Nothing crossed from one layer into another."],
     ["Calls", () => callTable(trace.calls, "Functions of all operations, as recorded"), trace.calls.length > 0, "No calls were recorded."],
-    ["Lines", () => linesPanel(trace, state), found.lines?.length > 0 || found.sync_points?.length > 0, "No stack of Python was seen."],
+    ["Lines", () => linesPanel(trace, state), found.lines?.length > 0 || found.sync_points?.length > 0, "No stack of Python was seen, as in runs that are recorded with `--no-lines`."],
     ["Devices", () => make("div", {},
       table([counted("device"), words("uuid"), seconds("busy", "busy_s"), seconds("communicating", "communication_s"), seconds("doing nothing else", "exposed_s"), seconds("kernels, summed", "kernel_s"), share("reported", "reported_utilization")], found.gpu, { caption: "Devices: how long each worked for any process, beside the utilisation that was reported", file: "devices" }),
       ...(found.device_shares.length ? [table([counted("device"), { title: "process", value: (row) => row.process || "(all)" }, seconds("alone", "alone_s"), seconds("shared", "shared_s")], found.device_shares, { caption: "Who had a device that several processes used; an overlap is shared", file: "device_shares" })] : []),
