@@ -92,7 +92,7 @@ def _findings(analysis: Analysis, screen: Screen, most: int | None) -> Iterator[
 
     Where not all are shown, what a reader of the numbers must know comes first; `--all` has notes of it.
     """
-    found = [*findings(analysis)] if most is None else [*_warnings(analysis), *findings(analysis)]
+    found = findings(analysis) if most is None else [*_warnings(analysis), *findings(analysis)]
     if found:
         yield ""
     for sentence in found[:most]:

@@ -13,7 +13,7 @@ from rlscope.analysis.account.owner_path import Followed, OwnerPath
 from rlscope.analysis.lines.own_lines import OwnLines
 from rlscope.analysis.rows import Row, Rows, sums
 from rlscope.analysis.table_rows import BreakdownRow
-from rlscope.analysis.tables.purposes import PurposeRow
+from rlscope.analysis.tables.purposes import OF_PART, PurposeRow
 from rlscope.model import NS_PER_S, STAGES, Category, LifePart, Purpose, Resource
 from rlscope.record.blocking import DISK
 
@@ -73,19 +73,7 @@ class _Key(NamedTuple):
 #: The name of waits in no call that is known.
 BLOCKED = "(blocked)"
 #: Of what is not done for training.
-_OF_PURPOSE = {
-    purpose: Cause(purpose.value)
-    for purpose in (
-        Purpose.EVALUATION,
-        Purpose.CALLBACK,
-        Purpose.CHECKPOINT,
-        Purpose.LOG,
-        Purpose.RENDER,
-        Purpose.GARBAGE_COLLECTION,
-        Purpose.COMPILE,
-        Purpose.IMPORT,
-    )
-}
+_OF_PURPOSE = {purpose: Cause(purpose.value) for purpose in Purpose if purpose not in OF_PART.values()}
 _OF_PART = {LifePart.STARTING_UP: Cause.STARTING_UP, LifePart.AFTERWARDS: Cause.AFTERWARDS}
 _OF_RESOURCE = {Resource.GPU.value: Cause.GPU, Resource.COMMUNICATION.value: Cause.COMMUNICATION}
 #: What a process did that another one waited for, where that has a cause of its own.

@@ -62,8 +62,7 @@ def account_sentence(tables: RunTables) -> str:
 
 def account_title(tables: RunTables) -> str:
     """Return what stands above the lines: whose time it is, where there are several processes."""
-    several = tables.path is not None and len(tables.processes) > 1
-    of = f" ({tables.path.process}, which paces the run)" if several and tables.path else ""
+    of = f" ({tables.path.process}, which paces the run)" if tables.path and len(tables.processes) > 1 else ""
     return f"Where the time went{of}"
 
 

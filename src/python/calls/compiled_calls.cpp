@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "arguments.h"
+#include "pointer_swaps.h"
 #include "scope.h"
 #include "session.h"
 
@@ -25,12 +26,6 @@ struct CompiledFunction {
 std::unordered_map<PyObject*, CompiledFunction>& functions_by_object() {
   static auto* functions = new std::unordered_map<PyObject*, CompiledFunction>;
   return *functions;
-}
-
-vectorcallfunc* entry_of(PyObject* object) {
-  PyTypeObject* type = Py_TYPE(object);
-  if (!PyType_HasFeature(type, Py_TPFLAGS_HAVE_VECTORCALL) || type->tp_vectorcall_offset <= 0) return nullptr;
-  return reinterpret_cast<vectorcallfunc*>(reinterpret_cast<char*>(object) + type->tp_vectorcall_offset);
 }
 
 // Without destructors, as every trampoline: see trampolines.cpp.

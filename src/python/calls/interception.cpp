@@ -33,11 +33,9 @@ PyObject* intercept(PyObject*, PyObject* args) {
     return report(swap_for_trampoline(reinterpret_cast<void**>(&def->ml_meth), arguments, category, name, object));
   }
   // Objects that carry their own entry point: nanobind functions and methods, jitted callables.
-  PyTypeObject* type = Py_TYPE(object);
-  if (PyType_HasFeature(type, Py_TPFLAGS_HAVE_VECTORCALL) && !PyFunction_Check(object) && !PyType_Check(object) &&
-      !PyMethod_Check(object) && type->tp_vectorcall_offset > 0) {
-    auto** where = reinterpret_cast<void**>(reinterpret_cast<char*>(object) + type->tp_vectorcall_offset);
-    if (*where) return report(swap_for_trampoline(where, 4, category, name, object));
+  vectorcallfunc* where = entry_of(object);
+  if (where && *where && !PyFunction_Check(object) && !PyType_Check(object) && !PyMethod_Check(object)) {
+    return report(swap_for_trampoline(reinterpret_cast<void**>(where), 4, category, name, object));
   }
   Py_RETURN_FALSE;
 }

@@ -176,10 +176,8 @@ PyObject* intercept_awaiting(PyObject*, PyObject* args) {
   const char* name;
   Category category;
   if (!PyArg_ParseTuple(args, "OsO&", &object, &name, parse_category, &category)) return nullptr;
-  PyTypeObject* type = Py_TYPE(object);
-  if (!PyType_HasFeature(type, Py_TPFLAGS_HAVE_VECTORCALL) || type->tp_vectorcall_offset <= 0) Py_RETURN_FALSE;
-  auto* where = reinterpret_cast<vectorcallfunc*>(reinterpret_cast<char*>(object) + type->tp_vectorcall_offset);
-  if (!*where) Py_RETURN_FALSE;
+  vectorcallfunc* where = entry_of(object);
+  if (!where || !*where) Py_RETURN_FALSE;
   return report(put_stand_in(where, &StandIns::call, name, category, object));
 }
 

@@ -89,6 +89,12 @@ bool write_pointer(void** where, void* value) {
 
 }  // namespace
 
+vectorcallfunc* entry_of(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HAVE_VECTORCALL) || type->tp_vectorcall_offset <= 0) return nullptr;
+  return reinterpret_cast<vectorcallfunc*>(reinterpret_cast<char*>(object) + type->tp_vectorcall_offset);
+}
+
 bool is_swapped(void** where) { return swaps().count(where) > 0; }
 
 void swap_pointer(void** where, void* replacement, PyObject* owner) {

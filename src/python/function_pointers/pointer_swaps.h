@@ -10,6 +10,9 @@ bool is_swapped(void** where);
 // it may be null. Nothing happens to one that is replaced already: several objects may share one definition.
 void swap_pointer(void** where, void* replacement, PyObject* owner);
 
+// Where an object has an entry point of its own; null where its type gives it none.
+vectorcallfunc* entry_of(PyObject* object);
+
 // Another replacement for a pointer that is swapped.
 void change_replacement(void** where, void* replacement);
 
