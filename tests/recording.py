@@ -85,6 +85,14 @@ class Recording:
         rows = self.analysis["breakdown"]
         return sum(row["seconds"] for row in rows if all(row[key] == value for key, value in wanted.items()))
 
+    def entries(self, source: str = "python", target: str = "backend") -> dict[tuple[str, str], int]:
+        """Crossings from one category into another, by stage and operation."""
+        return {
+            (row["stage"], row["operation"]): row["count"]
+            for row in self.analysis["transitions"]
+            if (row["from"], row["to"]) == (source, target)
+        }
+
     def layer_seconds(self, category: str, **wanted: str) -> float:
         """Seconds of a layer as a stopwatch has them: also those in which the thread in it had no core."""
         return self.seconds(category=category, **wanted) + self.seconds(ready_in=category, **wanted)

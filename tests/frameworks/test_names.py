@@ -8,20 +8,11 @@ from recording import Recording
 Record = Callable[..., Recording]
 
 
-def entries(recording: Recording) -> dict[tuple[str, str], int]:
-    """How often Python entered the backend, by stage and operation."""
-    return {
-        (row["stage"], row["operation"]): row["count"]
-        for row in recording.analysis["transitions"]
-        if (row["from"], row["to"]) == ("python", "backend")
-    }
-
-
 def test_haikus_networks_act_and_learn_in_jumanjis_environments(record_pytorch: Record) -> None:
     recording = record_pytorch("haiku_steps.py")
     assert recording.printed["looks"] == "apply_fn"
     calls = recording.printed["calls"]
-    found = entries(recording)
+    found = recording.entries()
     # What is called as it is, is in its stage; so is what was compiled, with the wait for its results.
     assert found["simulation", "reset"] > 0
     assert found["simulation", "simulation"] >= 2 * calls

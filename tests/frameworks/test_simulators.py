@@ -12,15 +12,6 @@ from recording import Recording
 Record = Callable[..., Recording]
 
 
-def entries(recording: Recording) -> dict[tuple[str, str], int]:
-    """Entries from Python into the backend, by stage and operation."""
-    return {
-        (row["stage"], row["operation"]): row["count"]
-        for row in recording.analysis["transitions"]
-        if (row["from"], row["to"]) == ("python", "backend")
-    }
-
-
 @pytest.mark.parametrize("way", ["camera", "together", "in_turn", "alone"])
 def test_pyflyt(way: str, record_pytorch: Record) -> None:
     recording = record_pytorch("pyflyt_steps.py", way, PYTHONPATH=str(WORKLOADS), NUMBA_DISABLE_JIT="1")
@@ -50,7 +41,7 @@ def test_brax_call_by_call(record_pytorch: Record) -> None:
     known = recording.printed
     # A reset is an operation in its stage. The wrappers and the environment in them are one.
     assert recording.main_sweep()["events"]["operation"] == known["steps"] + 2 * known["resets"]
-    assert set(entries(recording)) == {("simulation", "simulation"), ("simulation", "reset")}
+    assert set(recording.entries()) == {("simulation", "simulation"), ("simulation", "reset")}
 
 
 @pytest.mark.parametrize("way", with_slow(["brax_compiled", "mjx_compiled"], {"brax_compiled"}))
@@ -58,7 +49,7 @@ def test_compiled_steps_are_calls_of_the_backend_in_the_stage_simulation(way: st
     recording = record_pytorch("jax_environments.py", way)
     known = recording.printed
     crossings = recording.main_sweep()["crossings"]
-    found = entries(recording)
+    found = recording.entries()
     # A wait for each call; what is new is run by Python, after it was compiled.
     assert found[("simulation", "simulation")] >= 2 * (sum(known.values()) + len(known))
     assert {name: crossings[name] - 1 for name in known} == known  # one that compiled

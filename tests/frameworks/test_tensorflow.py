@@ -21,19 +21,10 @@ CALLED_BACK = ("numpy_function", "py_function", "custom_gradient")
 ARRAYS = ("to_tensor", "to_array", "as_array")
 
 
-def entries(recording: Recording, source: str, target: str) -> dict[tuple[str, str], int]:
-    """Crossings from one category into another by stage and operation."""
-    return {
-        (row["stage"], row["operation"]): row["count"]
-        for row in recording.analysis["transitions"]
-        if (row["from"], row["to"]) == (source, target)
-    }
-
-
 def by_stage(recording: Recording, source: str, target: str) -> Counter[str]:
     """Crossings from one category into another by stage, but for those of tracing."""
     counts: Counter[str] = Counter()
-    for (stage, operation), count in entries(recording, source, target).items():
+    for (stage, operation), count in recording.entries(source, target).items():
         if operation != "compile":
             counts[stage] += count
     return counts
@@ -50,7 +41,7 @@ def test_known_times_and_counts(record_tensorflow: Record) -> None:
         assert_callbacks(recording, printed, name, "python")
     assert_callbacks(recording, printed, "simulator", "simulator")
     assert printed["other_threads"] >= 1
-    into_backend, back = (entries(recording, *way) for way in (("python", "backend"), ("backend", "python")))
+    into_backend, back = (recording.entries(*way) for way in (("python", "backend"), ("backend", "python")))
     for name in ("operation", "operator", "compiled", "concrete", "dataset", "session", *ARRAYS):
         assert into_backend["(none)", name] == calls[name], name
     assert back["(none)", "numpy_function"] == 3 * calls["numpy_function"]
@@ -58,7 +49,7 @@ def test_known_times_and_counts(record_tensorflow: Record) -> None:
     # A tape asks Python for the first gradient, for those of operations, and to add those of one tensor.
     assert back["(none)", "custom_gradient"] == 2 * calls["custom_gradient"]
     assert back["(none)", "gradient"] == 3 * calls["gradient"]
-    assert entries(recording, "python", "simulator")["(none)", "simulator"] == 3 * calls["simulator"]
+    assert recording.entries("python", "simulator")["(none)", "simulator"] == 3 * calls["simulator"]
 
 
 def test_crossings_are_the_calls_that_the_interpreter_sees(tmp_path: Path) -> None:
@@ -77,7 +68,7 @@ def test_a_compiled_function_is_what_was_met_in_it(record_tensorflow: Record) ->
     recording = record_tensorflow("tensorflow_stages.py", options=("--delay-iterations", "1"))
     printed = recording.printed
     seconds, calls = printed["seconds"], printed["calls"]
-    into_backend = entries(recording, "python", "backend")
+    into_backend = recording.entries("python", "backend")
     for stage, operation in (
         ("backpropagation", "backpropagation"),
         ("inference", "sample_action"),
@@ -90,7 +81,7 @@ def test_a_compiled_function_is_what_was_met_in_it(record_tensorflow: Record) ->
         ), operation
     assert into_backend["(none)", "(none)"] == calls["neither"] + calls["step"]
     # Called back on another thread, with an operation of its own there.
-    assert entries(recording, "backend", "python")["(none)", "(none)"] == calls["simulation"] == calls["step"]
+    assert recording.entries("backend", "python")["(none)", "(none)"] == calls["simulation"] == calls["step"]
     measured = recording.layer_seconds("python", stage="simulation", operation="simulation")
     assert measured == pytest.approx(seconds["simulation"], rel=TOLERANCE)
     # Tracing is no work of the stage that is traced, but of one that is open: it was known when it was traced again.
@@ -104,9 +95,7 @@ def test_tracing_is_an_operation_of_its_own(record_tensorflow: Record) -> None:
     before = recording.layer_seconds("python", stage="(none)", operation="compile")
     assert before >= 2 * printed["tracing_seconds"]
     # The first call, which traces the function, is in the stage that was met in it from there on.
-    assert (
-        entries(recording, "python", "backend")["inference", "sample_action"] == printed["calls"]["sample_action"] + 1
-    )
+    assert recording.entries("python", "backend")["inference", "sample_action"] == printed["calls"]["sample_action"] + 1
 
 
 @pytest.mark.slow
