@@ -277,7 +277,9 @@ class Twin:
         self.resets: set[int] = set()  # threads whose outermost operation is simulation, with a reset in it
         self.beside = 0
         self.have_operated: set[int] = set()
-        self.operation_starts: dict[tuple[int, int], int] = {}  # by thread, and depth of the frame
+        # By thread, and depth of the frame: when, and for how long the thread had had no core until then.
+        self.operation_starts: dict[tuple[int, int], tuple[int, int]] = {}
+        self.no_core: Counter[int] = Counter()  # by thread, in gaps that have ended
         self.durations: dict[tuple[Any, ...], list[int]] = {}
         self.transitions: Counter[tuple[str, ...]] = Counter()
         self.evaluation_transitions: Counter[tuple[str, ...]] = Counter()
@@ -716,6 +718,11 @@ class Twin:
             is_wait = category_of(self.stacks[stream]) is Category.WAIT
             self.entered_waits[self.phase(), self.wait_name(stream)] += bool(gap.waiting) and not is_wait
 
+    def no_core_until(self, stream: int, now: int) -> int:
+        """For how many ticks the thread had no core."""
+        gap = self.gaps.get(stream)
+        return self.no_core[stream] + (0 if gap is None else gap.absent(gap.start, now)[0])
+
     def apply(self, stream: int, statement: Record, now: int) -> None:
         if isinstance(statement, Seen):
             return self.see(statement)
@@ -724,6 +731,7 @@ class Twin:
             case Gap():
                 self.begin_gap(stream, statement)
             case Absent():
+                self.no_core[stream] = self.no_core_until(stream, now)
                 self.gaps.pop(stream, None)
             case Progress():
                 self.progress.append((now, statement, self.evaluated))
@@ -750,9 +758,10 @@ class Twin:
                 self.read_cpu_time(stream, statement.ns)
             case End():
                 if stack[-1].kind is NameKind.OPERATION:
-                    start = self.operation_starts.pop((stream, len(stack) - 1))
+                    start, no_core = self.operation_starts.pop((stream, len(stack) - 1))
                     if not is_outside(operations_of(stack)):
-                        self.durations.setdefault(self.own_scope(stream)[1:], []).append(now - start)
+                        took = now - start - (self.no_core_until(stream, now) - no_core)
+                        self.durations.setdefault(self.own_scope(stream)[1:], []).append(took)
                 frame = stack.pop()
                 self.end_call(stream, len(stack), now)
                 before = operations_of(stack)
@@ -785,7 +794,7 @@ class Twin:
                 self.began[stream, len(stack)] = now
                 stack.append(frame)
                 if frame.kind is NameKind.OPERATION:
-                    self.operation_starts[stream, len(stack) - 1] = now
+                    self.operation_starts[stream, len(stack) - 1] = now, self.no_core_until(stream, now)
                     part = self.unread[stream].setdefault(self.own_scope(stream), [0, 0, 0])
                     part[0] += not is_outside(operations_of(stack))
                 if frame.kind is NameKind.PHASE:

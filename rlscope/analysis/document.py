@@ -3,6 +3,8 @@
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
+from rlscope.analysis.account.findings import findings
+from rlscope.analysis.account.words import account_sentences
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.run_tables import members
 from rlscope.analysis.table import Table
@@ -17,6 +19,7 @@ def document_of(analysis: Analysis) -> dict[str, object]:
         if member.in_document and (not member.beside or getattr(analysis, member.beside)):
             value = getattr(analysis, name)
             found[name] = _records(member, value) if isinstance(member, Table) else _plain(value)
+    found["advice"] = {"text": "\n".join([*account_sentences(analysis), *findings(analysis)])}
     return found
 
 

@@ -346,8 +346,8 @@ class RunTables:
         lambda run, found: duration_rows(run.swept),
         needs="durations",
         per="process, stage, operation that ended 16 times or more",
-        values="count, mean duration; by the line through the durations in their order the first and the last one, "
-        "and how much longer each takes, with an interval of 95 %; whether it grows",
+        values="count, mean duration without time without a core; by the line through these in their order the "
+        "first and the last one, and how much longer each takes, with an interval of 95 %; whether it grows",
         title="Durations",
         largest="mean_s",
     )

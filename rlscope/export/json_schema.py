@@ -98,6 +98,8 @@ def document_schema() -> Schema:
     shown = {name: member for name, member in members().items() if member.in_document}
     properties: dict[str, Schema] = {"schema": {"const": SCHEMA}}
     properties |= {name: _of_member(member, schemas) for name, member in shown.items()}
+    meaning = "`text`: what `account`, `changes` and growth say, in words."
+    properties["advice"] = schemas.of(Mapping[str, str]) | {"description": meaning}
     schemas.definitions["BreakdownRow"]["required"] = ["seconds"]  # of the other columns it has those that `--by` names
     required = [name for name in properties if name not in shown or not shown[name].beside]
     found = {"type": "object", "properties": properties, "required": required}

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from rlscope.analysis.account.words import account_sentences
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.stage_names import stage_name_lines
 from rlscope.analysis.utilization import binned_utilization
@@ -18,7 +19,6 @@ from rlscope.report.remarks import core_lines, device_lines, device_name, warnin
 from rlscope.report.sentences import (
     DEVICE_RANKS_TITLE,
     RANKS_TITLE,
-    cause_lines,
     correction_lines,
     evaluation_lines,
 )
@@ -66,7 +66,7 @@ class ReportPage(Page):
 def write_report(analyses: dict[str, Analysis], output: Path, draw: Draw = draw_here) -> list[str]:
     """Write the page and everything on it into `output`, and return what is to be said of it in a terminal."""
     page = ReportPage("RL-Scope report", draw)
-    causes = _named(analyses, cause_lines)
+    causes = _named(analyses, account_sentences)
     caption = correction_caption(analyses.values())
     page.paragraph(f"Where the time went in {', '.join(analyses)}. {caption} {RECORDED}")
     for name, analysis in analyses.items():

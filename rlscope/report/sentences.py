@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from rlscope.analysis.account.words import account_sentence
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.correction.corrected import AppliedCorrection
 from rlscope.analysis.machines import MEASURED
@@ -19,15 +18,6 @@ COLLECTIVES_TITLE = "Calls of communicators"
 DEVICE_RANKS_TITLE = "What the devices of ranks did with their time"
 KERNELS_TITLE = "Kernels of communicators"
 TAILS_TITLE = "Tails of iterations: from 90 % of the samples to the last"
-
-
-def cause_lines(analysis: Analysis) -> list[str]:
-    """Say where the time of the process that paces the run went, and what would make it faster."""
-    said = account_sentence(analysis)
-    lines = [f"Where the time went: {said}."] if said else []
-    if analysis.changes:
-        lines.append(f"What would make it faster: {'; or '.join(analysis.changes)}.")
-    return lines
 
 
 def added_text(found: AppliedCorrection) -> str:

@@ -45,13 +45,13 @@ def garbage():
 
 
 def tensors_of_lists():
-    for _ in range(10):
+    for _ in range(20):
         iteration()
         torch.tensor([np.ones(2048) for _ in range(128)])  # the reason
 
 
 def sleep():
-    for _ in range(20):
+    for _ in range(30):
         iteration()
         time.sleep(0.05)  # the reason
 
@@ -65,11 +65,9 @@ def disk():
 
 
 def own_function():
-    counts = {}
     for _ in range(20):
         iteration()
-        for number in range(200_000):
-            counts[number % 7] = counts.get(number % 7, 0) + number  # the reason
+        {number % 7 for number in range(600_000)}  # the reason
 
 
 def graph_kept():

@@ -66,6 +66,7 @@ def test_document(analysis: Analysis) -> None:
     purposes = document.pop("purposes")
     assert {row["purpose"] for row in purposes if row["process"] == "trainer"} == {"training", "afterwards"}
     assert sum(round(row["seconds"] * 1e9) for row in purposes if row["process"] == "trainer") == 1000
+    assert document.pop("advice")["text"].startswith("Where the time went: 1 µs of trainer: ")
     assert document.pop("cores")["no_core_share"] == 0
     assert {row["process"] for row in account} == {"trainer"}
     assert sum(round(row["seconds"] * 1e9) for row in account) == 1000

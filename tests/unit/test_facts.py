@@ -15,12 +15,13 @@ from trace_builder import write_scripts
 import rlscope
 from rlscope.analysis.account.account import account_rows
 from rlscope.analysis.account.owner_path import owner_path
+from rlscope.analysis.account.words import account_sentences
 from rlscope.analysis.analysis import analyze
 from rlscope.analysis.correction.corrected import Correction
 from rlscope.analysis.correction.costs import Bounds, Cost
 from rlscope.analysis.document import document_of
 from rlscope.analysis.tables.loop import loops_of
-from rlscope.report.sentences import cause_lines, correction_lines
+from rlscope.report.sentences import correction_lines
 from rlscope.trace.reader import open_trace
 
 FACTS = (account_rows, loops_of, owner_path)
@@ -86,7 +87,7 @@ def test_a_notebook_computes_each_fact_once(trace: Path, computed: Counter[str])
 def test_correction_and_account_follow_the_same_path(trace: Path, computed: Counter[str]) -> None:
     analysis = analyze(open_trace(trace), correction=Correction({"boundary": MILLISECOND}, "a test", {}))
     document = document_of(analysis)
-    assert [*cause_lines(analysis), *correction_lines(analysis)]
+    assert [*account_sentences(analysis), *correction_lines(analysis)]
     assert analysis.correction is not None and analysis.path is not None
     assert analysis.correction.process == analysis.path.process
     assert {row["process"] for row in document["account"]} == {analysis.path.process}  # type: ignore[attr-defined]

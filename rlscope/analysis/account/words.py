@@ -56,8 +56,20 @@ def account_sentence(tables: RunTables) -> str:
     lines = folded(account_lines(tables), MOST_SAID)
     if not lines or tables.path is None:
         return ""
-    causes = "; ".join(f"{line.name} {duration(line.seconds)} ({percent(line.share)})" for line in lines)
+    causes = "; ".join(
+        f"{line.name} {duration(line.seconds)} ({percent(line.share)}{f'; {line.where}' if line.where else ''})"
+        for line in lines
+    )
     return printable(f"{duration(sum(line.seconds for line in lines))} of {tables.path.process}: {causes}")
+
+
+def account_sentences(tables: RunTables) -> list[str]:
+    """Say where the time of the process that paces the run went, and what would make it faster."""
+    said = account_sentence(tables)
+    sentences = [f"Where the time went: {said}."] if said else []
+    if tables.changes:
+        sentences.append(f"What would make it faster: {'; or '.join(tables.changes)}.")
+    return sentences
 
 
 def account_title(tables: RunTables) -> str:

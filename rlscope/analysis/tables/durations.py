@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median
 
 from rlscope.analysis.rows import Row, Rows
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
@@ -19,21 +20,21 @@ PARTS = 8
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DurationRow(Row):
-    """The durations of an operation, by the line through them in the order in which they ended.
+    """The durations of an operation, without what it had no core, by the line through them in their order.
 
     Attributes:
         process: The process.
         stage: The stage of the operation.
         operation: Its name.
         count: How often it ended.
-        mean_s: Its mean duration, with what waits and lacks of cores are in it.
+        mean_s: Its mean duration, with what waits are in it.
         first_s: By the line, the duration of the first time.
         last_s: By the line, that of the last one.
         slope_s: How much longer each time takes than the one before it.
         slope_low_s: The lower end of its interval, of 95 %.
         slope_high_s: The upper end.
         grows: Whether that excludes zero, the last time is longer than the first by more than half of the mean, and of
-            eighths of the durations all but one are longer than the one before.
+            eighths of the durations the medians of all but one are longer than that before.
     """
 
     process: str
@@ -81,8 +82,9 @@ def _row(process: ProcessSweep, row: SweptDuration, sums: Sequence[int]) -> Dura
 
 
 def _goes_up(means: Sequence[float]) -> bool:
+    """Return whether eighths go up: of their medians, as a few that waited say nothing of the others."""
     borders = [len(means) * part // PARTS for part in range(PARTS + 1)]
-    parts = [sum(means[start:end]) / (end - start) for start, end in pairwise(borders)]
+    parts = [median(means[start:end]) for start, end in pairwise(borders)]
     return sum(after > before for before, after in pairwise(parts)) >= PARTS - 2
 
 

@@ -274,7 +274,7 @@ template <bool kWithDetail>
   if (name.kind == NameKind::kOperation) {
     Scope before = thread.scope;
     thread.frames.push(before, id, now);
-    thread.operation_starts.push_back(now);
+    thread.operation_starts.push_back({now, thread.no_core_until(now)});
     set_scope(thread, tables_.inner_scope(before, name));
     if (name.is_reset && thread.outermost == LoopMark::kSimulation) thread.outermost = LoopMark::kReset;
     if (is_recorded && !thread.is_fresh && !tables_.is_outside(thread.scope)) thread.unread.begin_operation();
@@ -312,8 +312,10 @@ template <bool kWithDetail>
     thread_changed<kWithDetail>(thread);
   } else if (name.kind == NameKind::kOperation) {
     if (!tables_.is_outside(thread.scope)) {
-      reports_.durations().add(thread.scope, time_.now() - thread.operation_starts.back());
-      if (time_.detail()) time_.detail()->end_operation(thread.scope, thread.operation_starts.back(), time_.now());
+      OperationStart start = thread.operation_starts.back();
+      uint64_t no_core_ticks = thread.no_core_until(time_.now()) - start.no_core_ticks;
+      reports_.durations().add(thread.scope, time_.now() - start.ticks - no_core_ticks);
+      if (time_.detail()) time_.detail()->end_operation(thread.scope, start.ticks, time_.now());
     }
     thread.operation_starts.pop_back();
     set_scope(thread, static_cast<Scope>(frame.saved));
@@ -405,6 +407,7 @@ void Sweep::begin_gap(Thread& thread) {
 void Sweep::end_gap(Thread& thread) {
   pass_cpu_time(thread);
   thread.boundary = thread.gap->boundary;
+  thread.no_core_ticks += thread.gap->no_core_until(time_.now());
   thread.gap.reset();
   owner_.end_gap(thread);
   time_.sharing_changed();

@@ -92,6 +92,8 @@ struct PartlyAbsent {
   uint64_t ran_between(uint64_t from, uint64_t to) const { return ran_until(to) - ran_until(from); }
   // Without a core, where the thread is taken to wait.
   uint64_t queued_between(uint64_t from, uint64_t to) const { return queued_until(to) - queued_until(from); }
+  // Without a core, from its start on.
+  uint64_t no_core_until(uint64_t now) const { return parts.waiting_ticks > 0 ? queued_until(now) : absent_until(now); }
 
  private:
   bool has_queued_part() const { return parts.waiting_ticks > 0 && parts.queued_ticks > 0; }
@@ -110,6 +112,12 @@ struct PartlyAbsent {
   }
 };
 
+// When an operation began, and for how long until then its thread had had no core.
+struct OperationStart {
+  uint64_t ticks;
+  uint64_t no_core_ticks;
+};
+
 struct Thread {
   Thread(uint32_t stream, bool is_main) : stream(stream), is_main(is_main), runs_python(is_main) {}
 
@@ -117,6 +125,7 @@ struct Thread {
   uint8_t category() const { return static_cast<uint8_t>(boundary); }
   // In a gap the one in which it ran.
   uint8_t running_category() const { return gap ? gap->category() : category(); }
+  uint64_t no_core_until(uint64_t now) const { return no_core_ticks + (gap ? gap->no_core_until(now) : 0); }
   // The boundary in which it ran, waited or had no core with this category.
   uint64_t boundary_of(uint8_t category) const { return gap && category != this->category() ? gap->boundary : boundary; }
 
@@ -139,9 +148,10 @@ struct Thread {
   std::vector<WatchedCall> watched;  // outermost first
   size_t watched_frame = kNoFrame;   // of the last of these
   LastSync last_sync;
-  std::vector<uint64_t> operation_starts;  // of the open operations
+  std::vector<OperationStart> operation_starts;  // of the open operations
   std::optional<StreamReader> reader;
   std::optional<PartlyAbsent> gap;
+  uint64_t no_core_ticks = 0;  // in gaps that have ended
   UnreadTime unread;           // of its CPU
   uint64_t charged_until = 0;  // by_thread only
   Debt debt;                   // with costs only

@@ -36,11 +36,12 @@ constexpr int64_t kQuietAfterFork_ns = 10'000'000;
 
 // Where lines are not asked for, of the process's CPU time at most this part goes into looking, and of all time a little, so
 // that a process that waits is looked at too. What is not used can be saved up to the last but one number. Where nothing is left
-// the thread sleeps until as much is there again if the process goes on as it did, for to wake up costs, too.
+// the thread sleeps until as much is there again if the process goes on as it did, for to wake up costs, too; once in the longest
+// sleep it looks on credit, up to the same number, as what follows an expensive import must be seen in short runs as well.
 constexpr int64_t kPartOfCpuTime = 300;
 constexpr int64_t kPartOfTime = 1000;
 constexpr int64_t kMostSaved_ns = 10'000'000;
-constexpr int64_t kLongestSleep_ns = 200'000'000;
+constexpr int64_t kLongestSleep_ns = 100'000'000;
 
 int64_t now_ns(clockid_t clock) {
   timespec time{};
@@ -172,7 +173,7 @@ void* StackSampler::run(void* pointer) {
   for (int64_t period = now_ns();; period = std::max(period + length, now_ns() - length)) {
     random ^= random << 13, random ^= random >> 7, random ^= random << 17;
     if (!sampler->sleep_until(period + static_cast<int64_t>(random % static_cast<uint64_t>(length)))) return nullptr;
-    if (length == sampler->period_ns_) sampler->look(random);
+    if (length == sampler->period_ns_ || (length == kLongestSleep_ns && sampler->saved_ns_ > -kMostSaved_ns)) sampler->look(random);
     if (sampler->period_ns_ != kStackPeriod_ns) length = sampler->period_until_affordable();
   }
 }
