@@ -6,7 +6,7 @@ from enum import Enum
 
 from rlscope.compare.differences import Difference, differences
 from rlscope.compare.estimate import FEWEST, ITERATIONS, RUNS, Estimate, half_width
-from rlscope.compare.parts import Kind, Part, compared_parts
+from rlscope.compare.parts import Kind, Part, compared_causes, compared_parts
 from rlscope.compare.sides import Side
 
 #: A change is no change where all of its interval is within so much.
@@ -109,12 +109,13 @@ def _word(change: Estimate, same_percent: float) -> Word:
 
 
 def _rows(base: Side, other: Side, repeated: str) -> tuple[Row, ...]:
-    """Compare the parts of two sides; with runs repeated also devices and crossings, which are known of whole runs."""
+    """Compare the parts of two sides; with runs repeated also devices, crossings and causes, known of whole runs."""
     runs = [*base.runs, *other.runs]
     parts = compared_parts(runs)
     if repeated == RUNS:
         parts += [Part(Kind.DEVICE, device=device) for device in sorted({each for run in runs for each in run.busy_s})]
         parts += [Part(Kind.CROSSINGS)] if any(run.crossings for run in runs) else []
+        parts += compared_causes(runs)
     groups = [side.parts(parts, repeated) for side in (base, other)]
     pairs = {part: (groups[0][part], groups[1][part]) for part in parts}
     stages = {part: pair for part, pair in pairs.items() if part.kind is Kind.STAGE}

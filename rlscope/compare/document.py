@@ -71,6 +71,7 @@ def part_records(found: Comparison) -> list[Record]:
             "category": row.part.category,
             "function": row.part.function,
             "device": row.part.device,
+            "cause": row.part.cause,
             "unit": row.part.unit,
             "base": row.difference.base,
             "other": row.difference.other,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rlscope.analysis.account.words import account_lines
 from rlscope.analysis.analysis import Analysis, make_analysis
 from rlscope.analysis.detail.swept import SweptDetail, SweptFunction
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep, sweep_trace
@@ -74,6 +75,7 @@ def times_of(swept: TraceSweep, analysis: Analysis) -> RunTimes:
         timesteps=analysis.timesteps / count if unit is Unit.ITERATION and analysis.timesteps else None,
         busy_s={each.device: each.busy_s / count for each in analysis.gpu},
         crossings=sum(each.count for each in analysis.transitions) / count,
+        causes={line.name: line.seconds for line in account_lines(analysis)},
         no_core_share=analysis.cores.no_core_share,
         corrected=_corrected(process, analysis, unit),
         start_ns=_realtime_ns(trace.manifest, "start") or min(each.start_ns for each in swept.processes),

@@ -75,6 +75,7 @@ class RunTimes:
         timesteps: How many an iteration has; None if that is not known.
         busy_s: How long each device worked per iteration, by its number.
         crossings: How often the run went from one layer into another per iteration; None of a run that was only timed.
+        causes: How long the run went for each cause of its account, by the words for it; of the whole run.
         no_core_share: The share of its processes' time in which they waited for a core, from 0 to 1; None of a run that
             was only timed.
         corrected: What times are to be multiplied with to be without the cost of recording; None if that is not known.
@@ -97,6 +98,7 @@ class RunTimes:
     timesteps: float | None
     busy_s: Mapping[int, float]
     crossings: float | None
+    causes: Mapping[str, float]
     no_core_share: float | None
     corrected: float | None
     start_ns: int
@@ -134,7 +136,7 @@ def timed(path: Path, seconds: float, start_ns: int, facts: Facts) -> RunTimes:
     none = np.zeros(0, np.intp)
     return RunTimes(
         path=path, unit=Unit.RUN, lengths=np.array([seconds]), places=(), kept=1, iteration=none, place=none,
-        seconds=np.zeros(0), first_s=None, evaluated=0, timesteps=None, busy_s={}, crossings=None,
+        seconds=np.zeros(0), first_s=None, evaluated=0, timesteps=None, busy_s={}, crossings=None, causes={},
         no_core_share=None, corrected=None, start_ns=start_ns, end_ns=start_ns + round(seconds * 1e9), why=(),
         facts=facts,
     )  # fmt: skip

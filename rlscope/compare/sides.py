@@ -53,7 +53,7 @@ class Side:
         """Return the group of each part, likewise."""
         if repeated == RUNS:
             of_runs = [(means_of(run, parts), self.scale(run)) for run in self.runs]
-            return {part: group_of([means[part] * scale for means, scale in of_runs]) for part in parts}
+            return {part: group_of([means[part] * part.scale(scale) for means, scale in of_runs]) for part in parts}
         series = [(series_of(run), self.scale(run)) for run in self.runs]
         return {part: iterations_of([of_run(part) * scale for of_run, scale in series]) for part in parts}
 

@@ -18,6 +18,8 @@ from rlscope.text.numbers import change, digits, duration, duration_ends, in_per
 PASSED, SLOWER, UNDECIDED = 0, 1, 3
 #: More repetitions are not worth counting out.
 MOST_ADVISED = 100_000
+#: Causes with less of both sides' time are shown only if they differ for sure.
+LEAST_CAUSE = 0.05
 
 
 def status_of(comparison: Comparison, fail_above: float) -> int:
@@ -132,17 +134,33 @@ def tables(comparison: Comparison) -> list[Shown]:
     unit = unit_of(max(comparison.base_s, comparison.other_s))
     per = f"per {comparison.base.unit.value}"
     shown = [row for row in comparison.rows if row.part.kind is Kind.STAGE or row.difference.is_sure]
-    times = [row for row in shown if row.part.kind is not Kind.CROSSINGS]
+    times = [row for row in shown if row.part.kind not in (Kind.CROSSINGS, Kind.CAUSE)]
     counts = [row for row in shown if row.part.kind is Kind.CROSSINGS]
     found = [
         Shown(f"Stages, and other parts that differ for sure, in {unit.name} {per}", times, unit.per_second),
         Shown(f"How often the run went from one layer into another {per}", counts, 1.0),
+        _causes(comparison),
     ]
     return [table for table in found if table.rows]
 
 
+def _causes(comparison: Comparison) -> Shown:
+    """Return where the time of whole runs went: the longest causes, and those that differ for sure."""
+    causes = [row for row in comparison.rows if row.part.kind is Kind.CAUSE]
+    longest_s = max((max(row.difference.base, row.difference.other) for row in causes), default=0.0)
+    unit, wall_s = unit_of(longest_s), sum(row.difference.base + row.difference.other for row in causes)
+    shown = [
+        row
+        for row in causes
+        if row.difference.is_sure or row.difference.base + row.difference.other >= LEAST_CAUSE * wall_s
+    ]
+    return Shown(f"Where the time went, in {unit.name} per run", shown, unit.per_second)
+
+
 def part_name(part: Part) -> str:
     """Return what a part is called beside others."""
+    if part.kind is Kind.CAUSE:
+        return part.cause
     if part.kind is Kind.DEVICE:
         return f"device {part.device} busy"
     if part.kind is Kind.CROSSINGS:

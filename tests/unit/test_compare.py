@@ -296,6 +296,10 @@ def test_json_has_all_parts(before: Path, after: Path) -> None:
     addmm = next(row for row in found["rows"] if row["function"] == "torch.addmm")
     assert (addmm["kind"], addmm["stage"], addmm["sure"]) == ("function", "backpropagation", True)
     assert (addmm["base"], addmm["other"], addmm["unit"]) == (0.004, 0.005, "s")
+    causes = {row["cause"]: row for row in found["rows"] if row["kind"] == "cause"}
+    update = causes["update, PyTorch"]
+    assert (update["base"], update["other"], update["sure"]) == (pytest.approx(0.020), pytest.approx(0.025), True)
+    assert sum(row["base"] for row in causes.values()) == pytest.approx(0.050)
 
 
 def test_it_looks_like_this(before: Path, after: Path, monkeypatch: pytest.MonkeyPatch) -> None:
