@@ -10,7 +10,7 @@ from pieces import Piece, send, traced
 from random_scripts import scripts
 from trace_builder import ProcessScript, certain_cost, parse_script, write_scripts
 
-from rlscope.analysis.account.account import _called, _public, group_name
+from rlscope.analysis.account.account import _public, group_name
 from rlscope.analysis.account.causes import Cause
 from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.correction.corrected import Correction
@@ -149,13 +149,41 @@ def test_each_stage_and_each_purpose_of_an_operation_is_a_cause() -> None:
     ("functions", "name"),
     [
         ((), ""),
-        (("copy.py deepcopy", "copy.py _deepcopy_dict"), "_deepcopy_dict"),
+        (("copy.py deepcopy", "copy.py _deepcopy_dict"), "copy.deepcopy"),
+        (("numpy/lib/_impl.py append", "numpy/_core/_multiarray.py concatenate"), "numpy.lib.append"),
+        (("json/__init__.py dump", "json/encoder.py _make_iterencode.<locals>._iterencode"), "json.dump"),
+        (("gymnasium/core.py Wrapper.step", "gymnasium/envs/a.py Env.step", "numpy/b.py clip"), "Env.step"),
+        (("torch/optim/adam.py _helper",), "torch.optim.adam._helper"),
         (("torch/__init__.py <module>", "torch/nn/__init__.py <module>", "re.py compile"), "import torch"),
         (("six.py <module>",), "import six"),
     ],
 )
-def test_what_was_called(functions: tuple[str, ...], name: str) -> None:
-    assert _called(functions) == name
+def test_what_was_called(functions: tuple[str, ...], name: str, tmp_path: Path) -> None:
+    frames = " ".join(f"{function}:/lib/python3.11/{file}:1" for file, function in map(str.split, functions))
+    script = f"process stop=100\nthread 0\n0 + simulation\n90 -\nstacks 9\n10 sees 0 main:/me/a.py:3 {frames}\n"
+    (row,) = (row for row in analyzed(tmp_path, script).account if row.cause == "simulation")
+    assert (row.called, row.file, row.line) == (name, "/me/a.py", 3)
+
+
+def test_what_was_called_is_for_nothing_else_than_its_cause(tmp_path: Path) -> None:
+    """`learn` does all, `train` the update; a helper of `train` has most of it."""
+    frames = "main:/me/a.py:3 PPO.learn:/lib/python3.11/sb3/ppo.py:1"
+    script = (
+        "process stop=100\nthread 0\n0 + simulation\n40 -\n40 + backpropagation\n90 -\nstacks 9\n"
+        f"10 sees 0 {frames} Env.step:/me/a.py:9\n"
+        f"50 sees 0 {frames} PPO.train:/lib/python3.11/sb3/ppo.py:2 stack:/lib/python3.11/sb3/x.py:3\n"
+    )
+    (row,) = (row for row in analyzed(tmp_path, script).account if row.cause == "backpropagation")
+    assert (row.called, row.line) == ("PPO.train", 3)
+
+
+def test_a_wait_is_named_once_and_then_what_was_called_for_it(tmp_path: Path) -> None:
+    script = (
+        "process stop=100\nthread 0\n0 + simulation\n10 + wait:time.sleep\n80 -\n90 -\nstacks 9\n"
+        "50 sees 0 main:/me/a.py:3 urlopen:/lib/python3.11/urllib/request.py:1 read:/lib/python3.11/socket.py:4\n"
+    )
+    (row,) = (row for row in analyzed(tmp_path, script).account if row.cause == "waiting")
+    assert (row.on, row.called) == ("time.sleep", "urllib.request.urlopen")
 
 
 def test_a_native_function_is_called_as_people_write_it() -> None:

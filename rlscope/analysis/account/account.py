@@ -10,7 +10,7 @@ from typing import NamedTuple
 from rlscope.analysis.account.causes import Cause
 from rlscope.analysis.account.kinds import Bound, Kind
 from rlscope.analysis.account.owner_path import Followed, OwnerPath
-from rlscope.analysis.lines.own_lines import OwnLines
+from rlscope.analysis.lines.own_lines import OwnLine, OwnLines
 from rlscope.analysis.rows import Row, Rows, sums
 from rlscope.analysis.table_rows import BreakdownRow
 from rlscope.analysis.tables.purposes import OF_PART, PurposeRow
@@ -149,26 +149,42 @@ def _row(process: str, key: _Key, ns: int, share: float, lines: OwnLines) -> Acc
     function, file, line, line_share, called = "", "", 0, 0.0, ""
     if found is not None:
         function, file, line, line_share = found.function, found.path, found.line, found.line_share
-        called = _public(found.native) if found.native else _called(found.called)
+        called = _called(found, key.on)
     return AccountRow(
         process, key.cause.value, key.stage, key.category, key.on, ns / NS_PER_S, share, key.assumed,
         function, file, line, line_share, called, key.evidence,
     )  # fmt: skip
 
 
-def _called(functions: Sequence[str]) -> str:
-    """Return the innermost of functions, each a file and a name; of code that an import runs the import."""
-    if not functions:
-        return ""
-    file, _, name = functions[-1].rpartition(" ")
-    imported = next((each for each in functions if each.endswith(" <module>")), "")
-    return f"import {imported.partition('/')[0].partition(' ')[0].removesuffix('.py')}" if imported else name or file
+def _called(found: OwnLine, waited_in: str) -> str:
+    """Return what was called at an own line: a native function, unless it is known already, or one of a library.
+
+    Of code that an import runs it is the import.
+    """
+    if found.native and found.native != waited_in:
+        return _public(found.native)
+    imported = next((each for each in found.called if each.endswith(" <module>")), "")
+    if imported:
+        return f"import {imported.partition('/')[0].partition(' ')[0].removesuffix('.py')}"
+    return _written(found.entry)
 
 
 def _public(function: str) -> str:
     """Return a native function as people write it: `torch.linear` for `torch._C._nn.linear`."""
     *around, name = function.split(".")
     return ".".join([*(part for part in around if not part.startswith("_")), name])
+
+
+def _written(function: str) -> str:
+    """Return a function of Python as people write it: `copy.deepcopy` for `copy.py deepcopy`; a method with its class.
+
+    Modules whose names begin with `_` have helpers, whose functions people know by the package.
+    """
+    file, _, name = function.rpartition(" ")
+    if "." in name or not file or file.startswith(("/", "<")):
+        return name
+    module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    return _public(f"{module}.{name}")
 
 
 def _cause_of(row: PurposeRow) -> Cause:

@@ -17,8 +17,8 @@ from rlscope.analysis.tables.purposes import part_of, purpose_of
 
 #: The code of a program that was not read from a file, as of `python -c`, has such a name, and much made code as well.
 _NO_FILE = "<"
-#: More than this part of it is most of it.
-_MOST = 0.5
+#: More than this part of it is most of it, and of this one nearly all.
+_MOST, _NEARLY_ALL = 0.5, 0.95
 _Function = tuple[str, str, int]  # file, qualified name, first line
 
 
@@ -61,6 +61,7 @@ class OwnLine(NamedTuple):
         line_share: Which part passes the line.
         called: The functions that were called there and that most of the line's time passes, the outer one first, as
             `copy.py deepcopy`. Empty if most of it was in the line itself.
+        entry: The one of these that a person would name, as `copy.py deepcopy` rather than its helpers; "" of none.
         native: The native function in which most of the line's time was, such as `torch.addmm`; "" if that was Python.
         stacks: How many stacks were seen that pass the function.
         seen: Of so many.
@@ -72,6 +73,7 @@ class OwnLine(NamedTuple):
     share: float
     line_share: float
     called: tuple[str, ...]
+    entry: str
     native: str
     stacks: int
     seen: int
@@ -132,10 +134,22 @@ class ProcessStacks:
             found.append(around if not is_own or function in around else (*around, function))
         return found
 
-    def own_line(self, is_asked: Callable[[StackTime], bool]) -> OwnLine | None:
+    @cached_property
+    def names(self) -> list[str]:
+        """Return of each stack the function as `OwnLine.called` has it: `copy.py deepcopy`."""
+        return [f"{short_path(row.file)} {row.function}" for row in self.stacks]
+
+    def own_line(
+        self, is_asked: Callable[[StackTime], bool], is_like: Callable[[StackTime], bool] | None = None
+    ) -> OwnLine | None:
         """Return the innermost own function that most of the time passes for which this is asked, and its line.
 
         If none has more than half of it, it is the one with most. None where no own function was seen.
+
+        Args:
+            is_asked: Whether time counts.
+            is_like: Whether it is for the same, perhaps in another layer: what was called there and is for nothing else
+                is named, such as `PPO.train` of an update, but not `PPO.learn`. The same as `is_asked` unless given.
         """
         asked = [time for time in self.times if is_asked(time)]
         whole_s = sum(time.seconds for time in asked)
@@ -153,7 +167,8 @@ class ProcessStacks:
         else:
             found = max(seconds, key=lambda function: (seconds[function], depths[function], function))
         passing = [time for time in asked if time.stack is not None and found in self.own_functions[time.stack]]
-        return self._described(found, passing, whole_s, sum(time.stacks for time in asked))
+        line = self._described(found, passing, whole_s, sum(time.stacks for time in asked))
+        return line._replace(entry=self._entry(line.called, is_like or is_asked))
 
     def _described(self, function: _Function, passing: Sequence[StackTime], whole_s: float, seen: int) -> OwnLine:
         lines: dict[int, list[tuple[StackTime, list[str]]]] = {}
@@ -173,6 +188,7 @@ class ProcessStacks:
             share=sum(seconds.values()) / whole_s,
             line_share=seconds[longest] / whole_s,
             called=self._called([(called, time.seconds) for time, called in lines[longest]]),
+            entry="",
             native=max(native, key=lambda each: (native[each], each)),
             stacks=sum(time.stacks for time in passing),
             seen=seen,
@@ -188,7 +204,7 @@ class ProcessStacks:
             row = self.stacks[stack]
             if (row.file, row.function, row.first_line) == function:
                 return row.line, called[::-1]
-            called.append(f"{short_path(row.file)} {row.function}")
+            called.append(self.names[stack])
             stack = row.caller
         raise ValueError(f"a stack that passes {function} was expected")
 
@@ -207,6 +223,30 @@ class ProcessStacks:
                 return tuple(found)
             functions = [(each, seconds) for each, seconds in functions if each[len(found)] == longest]
             found.append(longest)
+
+    def _entry(self, called: Sequence[str], is_like: Callable[[StackTime], bool]) -> str:
+        """Return the outermost function of these that people call by its name and whose time is nearly all like this.
+
+        Where it only hands on to functions of the same name, as the `step` of wrappers does, it is the innermost of
+        these. If there is none, it is the innermost function.
+        """
+        names = list(dict.fromkeys(called))
+        bits = {name: 1 << place for place, name in enumerate(names)}
+        passed: list[int] = []  # of each stack which of these it passes
+        for row, name in zip(self.stacks, self.names, strict=True):
+            passed.append((0 if row.caller is None else passed[row.caller]) | bits.get(name, 0))
+        whole, like = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0.0)
+        for time in self.times:
+            mask = 0 if time.stack is None else passed[time.stack]
+            for name in names if mask else ():
+                if mask & bits[name]:
+                    whole[name] += time.seconds
+                    like[name] += time.seconds if is_like(time) else 0.0
+        public = [name for name in names if _is_public(name)]
+        first = next((name for name in public if like[name] >= _NEARLY_ALL * whole[name]), None)
+        if first is None:
+            return (public or names or [""])[-1]
+        return [name for name in public if _bare(name) == _bare(first)][-1]
 
 
 class OwnLines:
@@ -244,7 +284,12 @@ class OwnLines:
         """
         wanted = (phase, part, purpose, stage, operation, category, function)
         sets = [(place, _values(each)) for place, each in enumerate(wanted) if each is not None]
-        return self.stacks(process).own_line(lambda time: all(time[place] in values for place, values in sets))
+        layer = StackTime._fields.index("category")
+        like = [each for each in sets if each[0] < layer] or sets
+        return self.stacks(process).own_line(
+            lambda time: all(time[place] in values for place, values in sets),
+            lambda time: all(time[place] in values for place, values in like),
+        )
 
     def stacks(self, process: str) -> ProcessStacks:
         """Return the stacks of a process."""
@@ -255,6 +300,19 @@ class OwnLines:
 
 def _place(row: SweptPurpose | SweptStackTime) -> tuple[str, ...]:
     return row.phase, row.part, row.purpose, row.stage, row.category
+
+
+def _bare(name: str) -> str:
+    """Return a function's name without its file and class."""
+    return name.rpartition(" ")[2].rpartition(".")[2]
+
+
+def _is_public(name: str) -> bool:
+    """Return whether a function is one that people call by its name: no helper, and made in no other function."""
+    function = name.rpartition(" ")[2]
+    return "<" not in function and not any(
+        part.startswith("_") and not part.endswith("__") for part in function.split(".")
+    )
 
 
 def _values(each: str | Collection[str]) -> Collection[str]:
