@@ -101,6 +101,24 @@ def test_a_wait_is_what_was_done_meanwhile_and_what_that_does_not_explain(tmp_pa
     assert ["8 s" in change and "10 s" in change for change in analysis.changes] == [True]
 
 
+def test_what_the_slowest_of_several_works_longer_is_waiting_for_it(tmp_path: Path) -> None:
+    """Main waits 8 s for workers that work for 1 and 7 s, 4 s on average, and gets 3 of the other 4 s from one."""
+    pipes = {1: 1.5, 2: 6.5}
+    main = [Piece(s, "simulation", Category.WAIT, f"posix.read pipe:[{number}]") for number, s in pipes.items()]
+    workers = {
+        f"worker-{number}": [Piece(s, "simulation"), send(f"pipe:[{number}]"), Piece(9)]
+        for number, s in ((1, 1), (2, 7))
+    }
+    analysis = analyze(open_trace(traced(tmp_path, {"main": [*main, Piece(1, "inference")], **workers})))
+    assert seconds(analysis) == {
+        ("simulation", "python", "worker-1 to 2"): 4,
+        ("slowest", "", "worker-2"): 3,
+        ("messages", "", "worker-1 to 2"): 1,
+        ("inference", "python", ""): 1,
+    }
+    assert ["worker-2" in change and "7 s" in change and "1 s" in change for change in analysis.changes] == [True]
+
+
 def test_a_function_that_waits_for_nobody_is_named(tmp_path: Path) -> None:
     main = [Piece(3, "inference", Category.WAIT, "time.sleep"), Piece(1, "inference", Category.WAIT, "os.fsync file")]
     analysis = analyze(open_trace(traced(tmp_path, {"main": main})))
@@ -154,6 +172,8 @@ def test_each_stage_and_each_purpose_of_an_operation_is_a_cause() -> None:
         (("json/__init__.py dump", "json/encoder.py _make_iterencode.<locals>._iterencode"), "json.dump"),
         (("gymnasium/core.py Wrapper.step", "gymnasium/envs/a.py Env.step", "numpy/b.py clip"), "Env.step"),
         (("torch/optim/adam.py _helper",), "torch.optim.adam._helper"),
+        (("m/managers.py Proxy._call", "m/connection.py _Connection.recv"), "Proxy._call"),
+        (("a.py f.<locals>.<listcomp>",), ""),
         (("torch/__init__.py <module>", "torch/nn/__init__.py <module>", "re.py compile"), "import torch"),
         (("six.py <module>",), "import six"),
     ],

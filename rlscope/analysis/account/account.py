@@ -58,6 +58,10 @@ class AccountRow(Row):
     evidence: str
 
 
+#: Names and values of columns that tell which stacks are meant.
+_Stacks = tuple[tuple[str, str | tuple[str, ...]], ...]
+
+
 class _Key(NamedTuple):
     """A row of an account is told from others by these."""
 
@@ -67,9 +71,16 @@ class _Key(NamedTuple):
     on: str = ""
     assumed: bool = False
     evidence: str = ""
-    where: tuple[tuple[str, str], ...] = ()  # columns of the stacks that show it
+    where: _Stacks = ()  # columns of the stacks that show it
+    whose: str = ""  # the process of these, if it is another one
+
+    @property
+    def is_wait(self) -> bool:
+        return ("category", Category.WAIT.label) in self.where
 
 
+#: Parts of a life in which a process trains, as far as is known.
+_TRAINING = tuple(part.value for part in LifePart if part not in (LifePart.STARTING_UP, LifePart.AFTERWARDS))
 #: The name of waits in no call that is known.
 BLOCKED = "(blocked)"
 #: Of what is not done for training.
@@ -115,7 +126,7 @@ def account_rows(
             lengths[key] = lengths.get(key, 0) + ns
     if recording_ns:
         lengths[_Key(Cause.RECORDING, evidence=_query("processes", {"process": path.process}))] = recording_ns
-    for key, ns in _divided(waited_ns, _waits_of(path)):
+    for key, ns in _divided(waited_ns, _waits_of(path, lines)):
         lengths[key] = lengths.get(key, 0) + ns
     wall_ns = sum(lengths.values())
     ordered = sorted(lengths.items(), key=lambda each: (-each[1], each[0]))
@@ -145,23 +156,23 @@ def _left_by_recording(purposes: Iterable[PurposeRow], breakdown: Iterable[Break
 
 
 def _row(process: str, key: _Key, ns: int, share: float, lines: OwnLines) -> AccountRow:
-    found = lines.of(**({"process": process} | dict(key.where))) if key.where else None
+    found = lines.of(key.whose or process, **dict(key.where)) if key.where else None
     function, file, line, line_share, called = "", "", 0, 0.0, ""
     if found is not None:
         function, file, line, line_share = found.function, found.path, found.line, found.line_share
-        called = _called(found, key.on)
+        called = _called(found, key)
     return AccountRow(
         process, key.cause.value, key.stage, key.category, key.on, ns / NS_PER_S, share, key.assumed,
         function, file, line, line_share, called, key.evidence,
     )  # fmt: skip
 
 
-def _called(found: OwnLine, waited_in: str) -> str:
-    """Return what was called at an own line: a native function, unless it is known already, or one of a library.
+def _called(found: OwnLine, key: _Key) -> str:
+    """Return what was called at an own line: a native function, or one of a library; of a wait rather the latter.
 
     Of code that an import runs it is the import.
     """
-    if found.native and found.native != waited_in:
+    if found.native and not (key.is_wait and (found.entry or found.native == key.on)):
         return _public(found.native)
     imported = next((each for each in found.called if each.endswith(" <module>")), "")
     if imported:
@@ -224,7 +235,7 @@ def _key_of(row: PurposeRow, cause: Cause) -> _Key:
     )
 
 
-def _waits_of(path: OwnerPath) -> Mapping[_Key, float]:
+def _waits_of(path: OwnerPath, lines: OwnLines) -> Mapping[_Key, float]:
     """Return what a process waited for while it trained: seconds that say which share of its waits each has."""
     found: dict[_Key, float] = {}
 
@@ -233,44 +244,68 @@ def _waits_of(path: OwnerPath) -> Mapping[_Key, float]:
             found[key] = found.get(key, 0.0) + seconds
 
     for group in path.followed:
-        for key, seconds in _work_of(path.process, group):
+        for key, seconds in _work_of(path.process, group, lines):
             add(key, seconds)
     for wait in path.unfollowed:
         evidence = _query("waits", {"process": path.process, "function": wait.function})
         cause = Cause.DISK if wait.kind == DISK else Cause.WAITING
         if not wait.kind and wait.function == BLOCKED:
             cause = Cause.BLOCKED
-        where = (("category", Category.WAIT.label), ("function", wait.function))
-        add(_Key(cause, on=wait.function, evidence=evidence, where=where), wait.seconds)
+        add(_Key(cause, on=wait.function, evidence=evidence, where=_waiting_in(wait.function)), wait.seconds)
     return found
 
 
-def _work_of(process: str, group: Followed) -> Iterator[tuple[_Key, float]]:
+def _waiting_in(*functions: str) -> _Stacks:
+    """Return which stacks show where a process waits in these functions."""
+    return (("part", _TRAINING), ("category", Category.WAIT.label), ("function", functions))
+
+
+def _work_of(process: str, group: Followed, lines: OwnLines) -> Iterator[tuple[_Key, float]]:
     """Yield what processes did that another one waited for, and what of the wait that does not explain."""
     on = group_name(group.names)
     evidence = _query("dependencies", {"process": process, "on": "|".join(group.names)})
     scale = group.worked_s / group.mean_s if group.mean_s > 0 else 0.0
-    # What has no name in processes that live for a moment is what starting and ending them takes.
-    unnamed = Cause.PROCESSES if group.rounds > 1 else Cause.NO_STAGE
+    waiting = _waiting_in(*group.functions)
     for kind, seconds in group.mix.items():
-        yield _key_of_work(kind, on, evidence, unnamed, group.names[0]), seconds * scale
+        longest = max(range(len(group.works)), key=lambda place: group.works[place].mix.get(kind, 0.0))
+        of_one = group.names[longest]
+        cause = _cause_of_work(kind)
+        s = seconds * scale
+        if cause is Cause.NO_STAGE and group.rounds > 1:
+            # What has no name in processes that live for a moment is what starting and ending them takes, but for what
+            # they do in the program's own code.
+            own_s = s * lines.own_share(of_one, kind.category)
+            yield _Key(Cause.PROCESSES, on=on, assumed=True, evidence=evidence, where=waiting), s - own_s
+            s = own_s
+        if cause.has_layers:
+            stage = kind.stage if kind.stage in STAGES else ""
+            yield _Key(cause, stage, kind.category, on, True, evidence, _working(kind), of_one), s
+        else:
+            where = waiting if cause is Cause.WAITING else ()
+            yield _Key(cause, on=on, assumed=True, evidence=evidence, where=where), s
+    left_s = group.spread_s
+    if group.slowest is not None:
+        mix = group.works[group.slowest].mix
+        kind = max(mix, key=lambda each: mix[each] - group.mix.get(each, 0.0))
+        slowest = group.names[group.slowest]
+        key = _Key(Cause.SLOWEST, on=slowest, assumed=True, evidence=evidence, where=_working(kind), whose=slowest)
+        yield key, group.slowest_s
+        left_s -= group.slowest_s
     rest = Cause.PROCESSES if group.rounds > 1 else Cause.MESSAGES
-    yield _Key(rest, on=on, assumed=True, evidence=evidence), group.spread_s
+    yield _Key(rest, on=on, assumed=True, evidence=evidence, where=waiting), left_s
 
 
-def _key_of_work(kind: Kind, on: str, evidence: str, unnamed: Cause, process: str) -> _Key:
-    """Return the row in which work counts that others did; `process` is one of them, whose stacks show where."""
+def _working(kind: Kind) -> _Stacks:
+    """Return which stacks of a process that was waited for show where it did work of a kind."""
+    stage = (("stage", kind.stage),) if kind.stage in STAGES else ()
+    return (("category", kind.category), *stage)
+
+
+def _cause_of_work(kind: Kind) -> Cause:
+    """Return the cause of what a process did that another one waited for."""
     if kind.bound is Bound.WAITING:
-        return _Key(Cause.WAITING, on=on, assumed=True, evidence=evidence)
-    cause = _OF_BOUND.get(kind.bound)
-    if cause is not None:
-        return _Key(cause, on=on, assumed=True, evidence=evidence)
-    where = {"process": process, "category": kind.category}
-    if kind.stage in STAGES:
-        where["stage"] = kind.stage
-        return _Key(Cause(kind.stage), kind.stage, kind.category, on, True, evidence, tuple(where.items()))
-    layer = kind.category if unnamed.has_layers else ""
-    return _Key(unnamed, "", layer, on, True, evidence, tuple(where.items()))
+        return Cause.WAITING
+    return _OF_BOUND.get(kind.bound) or (Cause(kind.stage) if kind.stage in STAGES else Cause.NO_STAGE)
 
 
 def group_name(names: Sequence[str]) -> str:

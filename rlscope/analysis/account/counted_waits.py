@@ -1,6 +1,6 @@
 """The waits of processes that count: for which process each was, as far as that is known."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from rlscope.analysis.account.kinds import ProcessTime, waiting_s
@@ -69,6 +69,19 @@ class CountedWaits:
             for wait in self._waits
             if wait.is_for_process and not wait.is_open and not wait.is_linked
         )
+
+    def functions(self, process: str, others: Collection[str], are_open_followed: bool) -> tuple[str, ...]:
+        """Return the functions in which a process waited for these others; of open waits as well if those are, too."""
+        channels = {
+            (edge.process, edge.phase, edge.stream) for edge in self._edges if edge.process == process
+            if edge.on in others
+        }  # fmt: skip
+        names = {
+            wait.row.function
+            for wait in self._waits
+            if wait.channel in channels or (are_open_followed and wait.is_open and wait.row.process == process)
+        }
+        return tuple(sorted(names))
 
     def not_followed(self, process: str, are_open_followed: bool) -> tuple[Wait, ...]:
         """Return the waits of a process that are followed to no other process, by function, the longest first.

@@ -57,6 +57,8 @@ class Followed:
             operations, for being asked; in the order of `names`; all that it did, if nothing shows where the loop is.
         assumed_s: of `wait_s`, what has no recorded other end.
         rounds: how many sets of them lived one after the other: 10 where 20 did, two at a time.
+        waits_s: of `wait_s` without what is assumed, what was for each of them, in the order of `names`.
+        functions: in which it waited for them.
     """
 
     names: tuple[str, ...]
@@ -64,6 +66,8 @@ class Followed:
     works: tuple[Work, ...]
     assumed_s: float
     rounds: int
+    waits_s: tuple[float, ...]
+    functions: tuple[str, ...]
 
     @cached_property
     def mix(self) -> Mix:
@@ -87,6 +91,23 @@ class Followed:
         There one process worked longer than the others, they worked one after the other, or nobody worked.
         """
         return self.wait_s - self.worked_s
+
+    @cached_property
+    def slowest(self) -> int | None:
+        """Return the place of the one that the others were waited with for; None if no one has most of the waits.
+
+        Whoever waits for all of them waits for the one with most work.
+        """
+        longest = max(range(len(self.works)), key=lambda place: self.works[place].total_s)
+        is_slowest = self.rounds == 1 and len(self.works) > 1 and self.waits_s[longest] > sum(self.waits_s) / 2
+        return longest if is_slowest else None
+
+    @property
+    def slowest_s(self) -> float:
+        """Return which part of `spread_s` is because the slowest of them works for longer than they do on average."""
+        if self.slowest is None:
+            return 0.0
+        return min(self.spread_s, self.works[self.slowest].total_s - self.mean_s)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +189,7 @@ class _Follower:
         open_for = self._ends_of_open(waited_for, candidates - {root}) if open_s > 0 else set()
         for process in open_for - set(works):
             works[process] = self._work_of(process, {process: 0}, works)
-        groups = self._groups(waited_for, works, open_s, open_for)
+        groups = self._groups(root, waited_for, works, open_s, open_for)
         time = self._times[root]
         own, waits = _without_waits(time.mix, sum(group.wait_s for group in groups)), _by_stage(time.mix)
         return OwnerPath(
@@ -214,13 +235,17 @@ class _Follower:
         links, mix = self._waits.links[process], self._times[process].mix
         farther = {other: s for other, s in links.items() if distances.get(other, 0) > distances[process]}
         waited_s = sum(links.values()) + self._waits.open_s.get(process, 0.0) + self._waits.unlinked_s.get(process, 0.0)
-        own, groups, waits = _without_waits(mix, waited_s), self._groups(farther, works, 0.0, set()), _by_stage(mix)
+        own, groups, waits = (
+            _without_waits(mix, waited_s),
+            self._groups(process, farther, works, 0.0, set()),
+            _by_stage(mix),
+        )
         return Work(own, groups, waits, _joined(own, groups, waits))
 
     def _groups(
-        self, waited_for: Mapping[str, float], works: Mapping[str, Work], open_s: float, open_for: Set[str]
+        self, waits: str, waited_for: Mapping[str, float], works: Mapping[str, Work], open_s: float, open_for: Set[str]
     ) -> tuple[Followed, ...]:
-        """Group the processes that were waited for by their names without numbers at the end.
+        """Group the processes that the one called `waits` waited for by their names without numbers at the end.
 
         Of `open_s` seconds without a recorded other end, each group of `open_for` gets its share by mean work: of 6 s,
         a group of workers with 4 s of work gets 4 s, and a server with 2 s gets 2 s.
@@ -241,7 +266,9 @@ class _Follower:
             if wait_s > 0:
                 rounds = _rounds([self._rows[process] for process in group])
                 own = tuple(works[process] for process in group)
-                found.append(Followed(tuple(group), wait_s, own, assumed_s, rounds))
+                waits_s = tuple(waited_for.get(process, 0.0) for process in group)
+                functions = self._waits.functions(waits, group, assumed_s > 0)
+                found.append(Followed(tuple(group), wait_s, own, assumed_s, rounds, waits_s, functions))
         return tuple(sorted(found, key=lambda group: -group.wait_s))
 
 

@@ -89,7 +89,7 @@ def row_words(row: AccountRow, layers: Mapping[str, str]) -> str:
     layer = f", {layers.get(row.category, row.category)}" if cause.has_layers else ""
     if cause in (Cause.WAITING, Cause.DISK):
         return f"{cause.words}{' for' if row.assumed else ' in'} {row.on}" if row.on else cause.words
-    if cause in (Cause.MESSAGES, Cause.PROCESSES):
+    if cause in (Cause.MESSAGES, Cause.PROCESSES, Cause.SLOWEST):
         return f"{cause.words}, {row.on}"
     if cause is Cause.GPU:
         return f"{cause.words}, {Cause(row.stage).words}" if row.stage else cause.words

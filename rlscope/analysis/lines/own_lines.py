@@ -19,6 +19,8 @@ from rlscope.analysis.tables.purposes import part_of, purpose_of
 _NO_FILE = "<"
 #: More than this part of it is most of it, and of this one nearly all.
 _MOST, _NEARLY_ALL = 0.5, 0.95
+#: Where multiprocessing's processes begin; around it is what the parent was in.
+_BEGINNING = "multiprocessing/process.py BaseProcess._bootstrap"
 _Function = tuple[str, str, int]  # file, qualified name, first line
 
 
@@ -139,6 +141,14 @@ class ProcessStacks:
         """Return of each stack the function as `OwnLine.called` has it: `copy.py deepcopy`."""
         return [f"{short_path(row.file)} {row.function}" for row in self.stacks]
 
+    def runs_own(self, stack: int | None) -> bool:
+        """Return whether a stack passes own code since its process began, other than what is imported."""
+        is_own = False
+        while stack is not None and self.names[stack] != _BEGINNING:
+            is_own = is_own or (self.is_own[stack] and self.stacks[stack].function != "<module>")
+            stack = self.stacks[stack].caller
+        return is_own
+
     def own_line(
         self, is_asked: Callable[[StackTime], bool], is_like: Callable[[StackTime], bool] | None = None
     ) -> OwnLine | None:
@@ -228,7 +238,7 @@ class ProcessStacks:
         """Return the outermost function of these that people call by its name and whose time is nearly all like this.
 
         Where it only hands on to functions of the same name, as the `step` of wrappers does, it is the innermost of
-        these. If there is none, it is the innermost function.
+        these. If all are for other things as well, it is the innermost. Helpers are named where there is nothing else.
         """
         names = list(dict.fromkeys(called))
         bits = {name: 1 << place for place, name in enumerate(names)}
@@ -242,11 +252,11 @@ class ProcessStacks:
                 if mask & bits[name]:
                     whole[name] += time.seconds
                     like[name] += time.seconds if is_like(time) else 0.0
-        public = [name for name in names if _is_public(name)]
-        first = next((name for name in public if like[name] >= _NEARLY_ALL * whole[name]), None)
+        named = [name for name in names if _is_public(name)] or [name for name in names if "<" not in name]
+        first = next((name for name in named if like[name] >= _NEARLY_ALL * whole[name]), None)
         if first is None:
-            return (public or names or [""])[-1]
-        return [name for name in public if _bare(name) == _bare(first)][-1]
+            return named[-1] if named else ""
+        return [name for name in named if _bare(name) == _bare(first)][-1]
 
 
 class OwnLines:
@@ -291,6 +301,18 @@ class OwnLines:
             lambda time: all(time[place] in values for place, values in like),
         )
 
+    def own_share(self, process: str, category: str) -> float:
+        """Return which part of a process's time in a layer passes own code that it was started to run, from 0 to 1.
+
+        What its parent was in when it forked is not that, nor is what it imports.
+        """
+        stacks = self.stacks(process)
+        seconds = sums(
+            (stacks.runs_own(time.stack), time.seconds) for time in stacks.times if time.category == category
+        )
+        whole_s = sum(seconds.values())
+        return seconds.get(True, 0.0) / whole_s if whole_s > 0 else 0.0
+
     def stacks(self, process: str) -> ProcessStacks:
         """Return the stacks of a process."""
         if process not in self._made:
@@ -310,9 +332,7 @@ def _bare(name: str) -> str:
 def _is_public(name: str) -> bool:
     """Return whether a function is one that people call by its name: no helper, and made in no other function."""
     function = name.rpartition(" ")[2]
-    return "<" not in function and not any(
-        part.startswith("_") and not part.endswith("__") for part in function.split(".")
-    )
+    return "<" not in name and not any(part.startswith("_") and not part.endswith("__") for part in function.split("."))
 
 
 def _values(each: str | Collection[str]) -> Collection[str]:
