@@ -132,6 +132,53 @@ def test_a_change_is_of_what_has_a_tenth_of_the_loop(tmp_path: Path) -> None:
     assert analysis.changes == (Cause.LOG.change,)
 
 
+#: A loop of 100 ns that a native function, a line or a wait has; FRAMES stand for those below the main function.
+LOOP = """process stop=110
+thread 0
+0 + inference
+1 -
+{work}
+100 + backpropagation
+110 -
+stacks 9
+50 sees 0 <module>:/me/a.py:1 main:/me/a.py:3 {frames}
+105 sees 0 <module>:/me/a.py:1 main:/me/a.py:4
+"""
+APPEND, SAMPLE = "append:/lib/python3.11/numpy/lib/_impl.py:1", "Buffer.sample:/me/b.py:7"
+
+
+@pytest.mark.parametrize(
+    ("work", "frames", "facts"),
+    [
+        ("", SAMPLE, ("Buffer.sample", "b.py:7")),
+        ("", APPEND, ("numpy.lib.append", "a.py:3")),
+        ("", "", ()),  # it is the loop itself
+        ("1 + simulation\n100 -", SAMPLE, ("Buffer.sample", "b.py:7")),
+        ("1 + simulation\n100 -", APPEND, ()),  # which is called for the simulation, and may be all of it
+        ("1 + inference\n100 -", SAMPLE, ()),
+        ("1 + wait:time.sleep\n100 -", SAMPLE, ("do not sleep", "b.py:7")),
+        ("1 + wait:_socket.socket.recv\n100 -", SAMPLE, ("many answers at once", "b.py:7")),
+        ("1 + wait:_io.FileIO.write\n100 -", SAMPLE, ("write less often", "b.py:7")),
+        ("1 + wait:_thread.LockType.acquire\n100 -", SAMPLE, ()),
+    ],
+)
+def test_a_change_is_of_the_line_that_nothing_else_depends_on(
+    work: str, frames: str, facts: tuple[str, ...], tmp_path: Path
+) -> None:
+    analysis = analyzed(tmp_path, LOOP.format(work=work, frames=frames))
+    assert [all(fact in change for fact in facts) for change in analysis.changes] == [True] * bool(facts)
+
+
+def test_a_wait_of_a_worker_for_nobody_is_what_to_change(tmp_path: Path) -> None:
+    script = "process start=0 stop=100\nthread 0\n{}stacks 9\n50 sees 0 {}:/me/a.py:{}\n"
+    main = script.format("0 + simulation\n5 + wait:posix.read pipe:[7]\n95 -\n100 -\n", "main", 3)
+    sleeps = "0 + simulation\n5 + wait:time.sleep\n90 -\n90 + wait:posix.write pipe:[7]\n90 -\n95 -\n"
+    analysis = analyzed(tmp_path, main, script.format(sleeps, "step", 8))
+    row = max(analysis.account, key=lambda row: row.seconds)
+    assert (row.cause, row.on, row.called, row.file, row.line) == ("waiting", "process", "time.sleep", "/me/a.py", 8)
+    assert ["do not sleep" in change and "a.py:8" in change for change in analysis.changes] == [True]
+
+
 @pytest.mark.parametrize("usable", [1, 4])
 def test_fewer_processes_are_a_change_where_the_run_itself_wants_more_cores_than_there_are(
     usable: int, tmp_path: Path

@@ -39,6 +39,8 @@ class AccountRow(Row):
         line: The line of it with most of the time; 0 if it is not known.
         line_share: Which part of the row's stacks passes that line, from 0 to 1.
         called: What was called there and had most of it: a function of a library, or a native one; else empty.
+        is_apart: Whether the function is for this alone or, in no stage, what was called there: to change it changes
+            nothing else.
         evidence: The rows of which table, and which of them, they are the sum of.
     """
 
@@ -55,6 +57,7 @@ class AccountRow(Row):
     line: int
     line_share: float
     called: str
+    is_apart: bool
     evidence: str
 
 
@@ -157,13 +160,14 @@ def _left_by_recording(purposes: Iterable[PurposeRow], breakdown: Iterable[Break
 
 def _row(process: str, key: _Key, ns: int, share: float, lines: OwnLines) -> AccountRow:
     found = lines.of(key.whose or process, **dict(key.where)) if key.where else None
-    function, file, line, line_share, called = "", "", 0, 0.0, ""
+    function, file, line, line_share, called, is_apart = "", "", 0, 0.0, "", False
     if found is not None:
         function, file, line, line_share = found.function, found.path, found.line, found.line_share
         called = _called(found, key)
+        is_apart = found.is_apart or (not key.cause.is_known and found.is_entry_apart and not found.native)
     return AccountRow(
         process, key.cause.value, key.stage, key.category, key.on, ns / NS_PER_S, share, key.assumed,
-        function, file, line, line_share, called, key.evidence,
+        function, file, line, line_share, called, is_apart, key.evidence,
     )  # fmt: skip
 
 
@@ -280,6 +284,10 @@ def _work_of(process: str, group: Followed, lines: OwnLines) -> Iterator[tuple[_
         if cause.has_layers:
             stage = kind.stage if kind.stage in STAGES else ""
             yield _Key(cause, stage, kind.category, on, True, evidence, _working(kind), of_one), s
+        elif cause is Cause.WAITING and group.idle is not None:
+            place, wait = group.idle
+            where, whose = _waiting_in(wait.function), group.names[place]
+            yield _Key(cause, on=on, assumed=True, evidence=evidence, where=where, whose=whose), s
         else:
             where = waiting if cause is Cause.WAITING else ()
             yield _Key(cause, on=on, assumed=True, evidence=evidence, where=where), s
@@ -297,8 +305,7 @@ def _work_of(process: str, group: Followed, lines: OwnLines) -> Iterator[tuple[_
 
 def _working(kind: Kind) -> _Stacks:
     """Return which stacks of a process that was waited for show where it did work of a kind."""
-    stage = (("stage", kind.stage),) if kind.stage in STAGES else ()
-    return (("category", kind.category), *stage)
+    return ("stage", kind.stage), ("category", kind.category)
 
 
 def _cause_of_work(kind: Kind) -> Cause:

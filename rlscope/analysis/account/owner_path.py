@@ -30,12 +30,14 @@ class Work:
         followed: whom it waited for.
         waits: all seconds that it waited, by stage; which of them were for whom is not recorded.
         mix: its seconds, with what was done during waits in their place, and what is left of them.
+        unfollowed: its waits that were not followed, by function, the longest first.
     """
 
     own: Mix
     followed: tuple["Followed", ...]
     waits: Mapping[str, float]
     mix: Mix
+    unfollowed: tuple[Wait, ...]
 
     @cached_property
     def total_s(self) -> float:
@@ -102,6 +104,17 @@ class Followed:
         is_slowest = self.rounds == 1 and len(self.works) > 1 and self.waits_s[longest] > sum(self.waits_s) / 2
         return longest if is_slowest else None
 
+    @cached_property
+    def idle(self) -> tuple[int, Wait] | None:
+        """Return the place of the one that waits longest for no process, and its longest such wait; None if none does.
+
+        It is none where other waits are longer, as for processes that it waits for itself.
+        """
+        waits = [(place, work.unfollowed[0]) for place, work in enumerate(self.works) if work.unfollowed]
+        longest = max(waits, key=lambda each: each[1].seconds, default=None)
+        is_most = longest is not None and longest[1].seconds > waiting_s(self.works[longest[0]].mix) / 2
+        return longest if is_most else None
+
     @property
     def slowest_s(self) -> float:
         """Return which part of `spread_s` is because the slowest of them works for longer than they do on average."""
@@ -117,13 +130,11 @@ class OwnerPath(Work):
     Attributes:
         process: that paces it: the one with most seconds in its loop, but for waiting to be asked; if one with at
             least half as many reports progress, that one.
-        unfollowed: its waits that were not followed, by function, the longest first.
         time: its own, with what was left out.
         beside_s: seconds in which two or more threads of it, or of those that were followed, were busy at once.
     """
 
     process: str
-    unfollowed: tuple[Wait, ...]
     time: ProcessTime
     beside_s: float
 
@@ -240,7 +251,7 @@ class _Follower:
             self._groups(process, farther, works, 0.0, set()),
             _by_stage(mix),
         )
-        return Work(own, groups, waits, _joined(own, groups, waits))
+        return Work(own, groups, waits, _joined(own, groups, waits), self._waits.not_followed(process, True))
 
     def _groups(
         self, waits: str, waited_for: Mapping[str, float], works: Mapping[str, Work], open_s: float, open_for: Set[str]

@@ -14,11 +14,14 @@ from rlscope.analysis.sweep import ProcessSweep, TraceSweep
 from rlscope.analysis.swept import SweptPurpose
 from rlscope.analysis.tables.loop import Loops
 from rlscope.analysis.tables.purposes import part_of, purpose_of
+from rlscope.model import LifePart, Purpose
 
 #: The code of a program that was not read from a file, as of `python -c`, has such a name, and much made code as well.
 _NO_FILE = "<"
 #: More than this part of it is most of it, and of this one nearly all.
 _MOST, _NEARLY_ALL = 0.5, 0.95
+#: Parts of a life in which a process does not train.
+_AROUND = (LifePart.STARTING_UP.value, LifePart.AFTERWARDS.value)
 #: Where multiprocessing's processes begin; around it is what the parent was in.
 _BEGINNING = "multiprocessing/process.py BaseProcess._bootstrap"
 _Function = tuple[str, str, int]  # file, qualified name, first line
@@ -64,6 +67,8 @@ class OwnLine(NamedTuple):
         called: The functions that were called there and that most of the line's time passes, the outer one first, as
             `copy.py deepcopy`. Empty if most of it was in the line itself.
         entry: The one of these that a person would name, as `copy.py deepcopy` rather than its helpers; "" of none.
+        is_apart: Whether nearly all of the function's time is like this, whatever the layer.
+        is_entry_apart: Whether nearly all of the entry's time is.
         native: The native function in which most of the line's time was, such as `torch.addmm`; "" if that was Python.
         stacks: How many stacks were seen that pass the function.
         seen: Of so many.
@@ -76,6 +81,8 @@ class OwnLine(NamedTuple):
     line_share: float
     called: tuple[str, ...]
     entry: str
+    is_apart: bool
+    is_entry_apart: bool
     native: str
     stacks: int
     seen: int
@@ -129,9 +136,17 @@ class ProcessStacks:
     @cached_property
     def own_functions(self) -> list[tuple[_Function, ...]]:
         """Return of each stack the own functions that it passes, the outermost first, each once."""
+        return self._own_functions(is_begun=False)
+
+    @cached_property
+    def begun_functions(self) -> list[tuple[_Function, ...]]:
+        """Return the same without those in which the parent of the process was when it forked."""
+        return self._own_functions(is_begun=True)
+
+    def _own_functions(self, is_begun: bool) -> list[tuple[_Function, ...]]:
         found: list[tuple[_Function, ...]] = []
-        for row, is_own in zip(self.stacks, self.is_own, strict=True):
-            around = () if row.caller is None else found[row.caller]
+        for row, name, is_own in zip(self.stacks, self.names, self.is_own, strict=True):
+            around = () if row.caller is None or (is_begun and name == _BEGINNING) else found[row.caller]
             function = (row.file, row.function, row.first_line)
             found.append(around if not is_own or function in around else (*around, function))
         return found
@@ -143,11 +158,7 @@ class ProcessStacks:
 
     def runs_own(self, stack: int | None) -> bool:
         """Return whether a stack passes own code since its process began, other than what is imported."""
-        is_own = False
-        while stack is not None and self.names[stack] != _BEGINNING:
-            is_own = is_own or (self.is_own[stack] and self.stacks[stack].function != "<module>")
-            stack = self.stacks[stack].caller
-        return is_own
+        return stack is not None and any(name != "<module>" for _, name, _ in self.begun_functions[stack])
 
     def own_line(
         self, is_asked: Callable[[StackTime], bool], is_like: Callable[[StackTime], bool] | None = None
@@ -178,7 +189,39 @@ class ProcessStacks:
             found = max(seconds, key=lambda function: (seconds[function], depths[function], function))
         passing = [time for time in asked if time.stack is not None and found in self.own_functions[time.stack]]
         line = self._described(found, passing, whole_s, sum(time.stacks for time in asked))
-        return line._replace(entry=self._entry(line.called, is_like or is_asked))
+        entry, is_entry_apart = self._entry(line.called, is_like or is_asked)
+        return line._replace(
+            entry=entry,
+            is_apart=self._is_apart(found, is_like or is_asked) and not self._is_loop(found),
+            is_entry_apart=is_entry_apart,
+        )
+
+    @cached_property
+    def _trained(self) -> list[StackTime]:
+        """Return the times of training, without what comes in the middle of anything, such as collecting garbage."""
+        return [
+            time for time in self.times if time.part not in _AROUND and not Purpose(time.purpose).interrupts
+        ]  # fmt: skip
+
+    def _is_apart(self, function: _Function, is_like: Callable[[StackTime], bool]) -> bool:
+        """Return whether nearly all time of an own function in training is like this."""
+        times = [
+            time for time in self._trained if time.stack is not None and function in self.own_functions[time.stack]
+        ]
+        whole_s = sum(time.seconds for time in times)
+        return sum(time.seconds for time in times if is_like(time)) >= _NEARLY_ALL * whole_s
+
+    def _is_loop(self, function: _Function) -> bool:
+        """Return whether an own function is the training loop: it has nearly all time, and no library called it."""
+        passing_s = 0.0
+        for time in self._trained:
+            stack, is_own = time.stack, False
+            while stack is not None and self.names[stack] != _BEGINNING:
+                row = self.stacks[stack]
+                is_own = (is_own and self.is_own[stack]) or (row.file, row.function, row.first_line) == function
+                stack = row.caller
+            passing_s += time.seconds if is_own else 0.0
+        return passing_s >= _NEARLY_ALL * sum(time.seconds for time in self._trained)
 
     def _described(self, function: _Function, passing: Sequence[StackTime], whole_s: float, seen: int) -> OwnLine:
         lines: dict[int, list[tuple[StackTime, list[str]]]] = {}
@@ -199,6 +242,8 @@ class ProcessStacks:
             line_share=seconds[longest] / whole_s,
             called=self._called([(called, time.seconds) for time, called in lines[longest]]),
             entry="",
+            is_apart=False,
+            is_entry_apart=False,
             native=max(native, key=lambda each: (native[each], each)),
             stacks=sum(time.stacks for time in passing),
             seen=seen,
@@ -234,29 +279,35 @@ class ProcessStacks:
             functions = [(each, seconds) for each, seconds in functions if each[len(found)] == longest]
             found.append(longest)
 
-    def _entry(self, called: Sequence[str], is_like: Callable[[StackTime], bool]) -> str:
+    def _entry(self, called: Sequence[str], is_like: Callable[[StackTime], bool]) -> tuple[str, bool]:
         """Return the outermost function of these that people call by its name and whose time is nearly all like this.
 
         Where it only hands on to functions of the same name, as the `step` of wrappers does, it is the innermost of
-        these. If all are for other things as well, it is the innermost. Helpers are named where there is nothing else.
+        these. If all are for other things as well, it is the innermost, and the second value is false. Helpers are
+        named where there is nothing else.
         """
-        names = list(dict.fromkeys(called))
+        is_begun = _BEGINNING in called
+        begun = called[called.index(_BEGINNING) + 1 :] if is_begun else called
+        names = list(dict.fromkeys(begun))
         bits = {name: 1 << place for place, name in enumerate(names)}
         passed: list[int] = []  # of each stack which of these it passes
         for row, name in zip(self.stacks, self.names, strict=True):
             passed.append((0 if row.caller is None else passed[row.caller]) | bits.get(name, 0))
         whole, like = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0.0)
-        for time in self.times:
+        for time in self._trained:
             mask = 0 if time.stack is None else passed[time.stack]
             for name in names if mask else ():
                 if mask & bits[name]:
                     whole[name] += time.seconds
                     like[name] += time.seconds if is_like(time) else 0.0
+        if is_begun:  # what runs all the time is the work of the process itself
+            whole_s = sum(time.seconds for time in self._trained)
+            names = [name for name in names if whole[name] < _NEARLY_ALL * whole_s]
         named = [name for name in names if _is_public(name)] or [name for name in names if "<" not in name]
-        first = next((name for name in named if like[name] >= _NEARLY_ALL * whole[name]), None)
+        first = next((name for name in named if like[name] and like[name] >= _NEARLY_ALL * whole[name]), None)
         if first is None:
-            return named[-1] if named else ""
-        return [name for name in named if _bare(name) == _bare(first)][-1]
+            return (named[-1] if named else ""), False
+        return [name for name in named if _bare(name) == _bare(first)][-1], True
 
 
 class OwnLines:
@@ -295,7 +346,7 @@ class OwnLines:
         wanted = (phase, part, purpose, stage, operation, category, function)
         sets = [(place, _values(each)) for place, each in enumerate(wanted) if each is not None]
         layer = StackTime._fields.index("category")
-        like = [each for each in sets if each[0] < layer] or sets
+        like = ([each for each in sets if each[0] < layer] if function is None else []) or sets
         return self.stacks(process).own_line(
             lambda time: all(time[place] in values for place, values in sets),
             lambda time: all(time[place] in values for place, values in like),
