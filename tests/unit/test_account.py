@@ -142,6 +142,7 @@ thread 0
 110 -
 stacks 9
 50 sees 0 <module>:/me/a.py:1 main:/me/a.py:3 {frames}
+95 sees 0 <module>:/me/a.py:1 main:/me/a.py:3 {frames}
 105 sees 0 <module>:/me/a.py:1 main:/me/a.py:4
 """
 APPEND, SAMPLE = "append:/lib/python3.11/numpy/lib/_impl.py:1", "Buffer.sample:/me/b.py:7"
@@ -159,7 +160,11 @@ APPEND, SAMPLE = "append:/lib/python3.11/numpy/lib/_impl.py:1", "Buffer.sample:/
         ("1 + wait:time.sleep\n100 -", SAMPLE, ("do not sleep", "b.py:7")),
         ("1 + wait:_socket.socket.recv\n100 -", SAMPLE, ("many answers at once", "b.py:7")),
         ("1 + wait:_io.FileIO.write\n100 -", SAMPLE, ("write less often", "b.py:7")),
+        ("1 + wait:select.poll.poll\n100 -", SAMPLE, ("wait less often", "b.py:7")),
+        ("1 + wait:posix.waitpid\n100 -", SAMPLE, ("start other programs less often", "b.py:7")),
         ("1 + wait:_thread.LockType.acquire\n100 -", SAMPLE, ()),
+        # Of two layers of one function the change is one, of the function.
+        ("40 + backend:torch.add\n60 -", SAMPLE, ("Buffer.sample", "b.py:7", "90 %")),
     ],
 )
 def test_a_change_is_of_the_line_that_nothing_else_depends_on(

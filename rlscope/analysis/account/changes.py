@@ -9,7 +9,7 @@ from rlscope.analysis.averages import mean
 from rlscope.analysis.machines import CoreUse
 from rlscope.analysis.rows import sums
 from rlscope.model import Category
-from rlscope.record.blocking import NETWORK, PIPE, TIMER
+from rlscope.record.blocking import EVENTS, NETWORK, PIPE, PROCESS, TIMER
 from rlscope.text import line_text, printable
 from rlscope.text.numbers import digits, duration, percent
 
@@ -25,6 +25,8 @@ _WAITS = {
     TIMER: "do not sleep while training",
     NETWORK: "ask for many answers at once, or beside the loop",
     PIPE: "read and write less often, and more at once",
+    PROCESS: "start other programs less often, or beside the loop",
+    EVENTS: "wait less often, or beside the loop",
 }
 
 
@@ -58,11 +60,13 @@ def _less_of(rows: Iterable[AccountRow], loop_s: float) -> Iterator[tuple[float,
     found: dict[tuple[str, str], list[AccountRow]] = {}
     for row in rows:
         if row.is_apart and Cause(row.cause) in _OWN and row.category in _OF_CPU:
-            is_called = row.called and row.category == Category.PYTHON.label and not Cause(row.cause).is_known
-            found.setdefault((row.file, row.called if is_called else row.function), []).append(row)
-    for (_, name), same in found.items():
+            found.setdefault((row.file, row.function), []).append(row)
+    for (_, function), same in found.items():
         seconds = sum(row.seconds for row in same)
         if seconds >= LEAST_SHARE * loop_s:
+            called = {row.called if row.category == Category.PYTHON.label else "" for row in same}
+            is_called = len(called) == 1 and not any(Cause(row.cause).is_known for row in same)
+            name = (called.pop() if is_called else "") or function
             place = _place(max(same, key=lambda row: row.seconds))
             share = percent(seconds / loop_s)
             yield seconds, f"call {name} less often, or make it cheaper: {share} of the loop pass at {place}"
