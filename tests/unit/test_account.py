@@ -74,6 +74,15 @@ def test_the_screen_holds_it(processes: list[ProcessScript], width: int) -> None
     assert max(map(len, lines)) <= max(width, 80)
 
 
+@pytest.mark.parametrize(
+    ("status", "said"), [(None, ()), (0, ()), (3, ("failed with status 3",)), (-9, ("ended by SIGKILL",))]
+)
+def test_a_command_that_failed_is_said_to_have(status: int | None, said: tuple[str, ...], tmp_path: Path) -> None:
+    trace = traced(tmp_path, {"main": [Piece(2, "simulation")]})
+    write_manifest(trace, read_manifest(trace) | {"exit_status": status})
+    assert analyze(open_trace(trace)).summary == ", ".join(["1 process", "2 s", *said])
+
+
 def test_time_without_a_core_is_never_what_the_thread_was_in(tmp_path: Path) -> None:
     work = [Piece(2, "simulation"), Piece(3, "inference", Category.NO_CORE), Piece(1, "evaluation", Category.NO_CORE)]
     analysis = analyze(open_trace(traced(tmp_path, {"main": work})))
