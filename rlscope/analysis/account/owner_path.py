@@ -160,7 +160,21 @@ def owner_path(
     root = max(_reporting(rows, candidates, follower) or candidates, key=follower.busy_s, default=None)
     if root is None or sum(times[root].mix.values()) <= 0:
         return None
-    return follower.path_from(root, set(candidates))
+    return follower.path_from(_starter(root, rows, times), set(candidates))
+
+
+def _starter(process: str, rows: Mapping[str, ProcessRow], times: Mapping[str, ProcessTime]) -> str:
+    """Return who paces a run in the place of a process that lived for one of several rounds: it started them all.
+
+    Main starts a pool of workers anew for each generation: no worker lives for long, though all work is theirs.
+    """
+    row = rows[process]
+    same = [each for each in rows.values() if _without_numbers(each.process) == _without_numbers(process)]
+    starter = row.parent
+    while starter is not None and starter in rows and starter not in times:  # machinery, such as a server that forks
+        starter = rows[starter].parent
+    is_one_of_many = row.iterations == 0 and _rounds(same) > 1
+    return starter if is_one_of_many and starter is not None and starter in times else process
 
 
 def _reporting(rows: Mapping[str, ProcessRow], candidates: Sequence[str], follower: "_Follower") -> list[str]:
