@@ -12,6 +12,7 @@ from trace_builder import ProcessScript, certain_cost, parse_script, write_scrip
 
 from rlscope.analysis.account.account import _public, group_name
 from rlscope.analysis.account.causes import Cause
+from rlscope.analysis.account.words import account_lines
 from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.correction.corrected import Correction
 from rlscope.model import STAGES, Category, Purpose
@@ -181,6 +182,33 @@ def test_a_change_is_of_the_line_that_nothing_else_depends_on(
 ) -> None:
     analysis = analyzed(tmp_path, LOOP.format(work=work, frames=frames))
     assert [all(fact in change for fact in facts) for change in analysis.changes] == [True] * bool(facts)
+
+
+def test_a_large_row_in_no_stage_is_divided_by_the_lines_that_lead_to_it(tmp_path: Path) -> None:
+    """Of 330 ns 200 are for copies, 100 are for samples, by two lines of a function that is for nothing else."""
+    dump, copy = "dump:/lib/python3.11/json/__init__.py:1", "deepcopy:/lib/python3.11/copy.py:1"
+    places = [("main:/me/a.py:3", copy)] * 20 + [("main:/me/a.py:4", "sample:/me/b.py:7")] * 5
+    places += [("main:/me/a.py:4", "sample:/me/b.py:8")] * 5 + [("main:/me/a.py:5", dump)] * 3
+    seen = "".join(
+        f"{10 + 10 * place} sees 0 <module>:/me/a.py:1 {' '.join(frames)}\n" for place, frames in enumerate(places, 1)
+    )
+    rest = "0 + inference\n10 -\n340 + backpropagation\n400 -\n"
+    analysis = analyzed(tmp_path, f"process stop=400\nthread 0\n{rest}stacks 9\n{seen}")
+    rows = [row for row in analysis.account if row.cause == "no_stage"]
+    assert [(row.called, row.file, row.function, round(row.seconds * 1e9), row.apart) for row in rows] == [
+        ("copy.deepcopy", "/me/a.py", "main", 200, "copy.deepcopy"), ("", "/me/b.py", "sample", 100, "sample"),
+        ("json.dump", "/me/a.py", "main", 30, "json.dump"),
+    ]  # fmt: skip
+    assert [round(row.line_share, 2) for row in rows] == [1, 0.5, 1]
+    assert len({row.evidence for row in rows}) == 1
+    lines = [line for line in account_lines(analysis) if line.name == "in no stage, Python"]
+    assert [round(line.seconds * 1e9) for line in lines] == [200, 100, 30]
+
+
+def test_a_comprehension_is_a_part_of_its_function(tmp_path: Path) -> None:
+    analysis = analyzed(tmp_path, LOOP.format(work="", frames=f"{SAMPLE} Buffer.sample.<locals>.<listcomp>:/me/b.py:7"))
+    row = max(analysis.account, key=lambda row: row.seconds)
+    assert (row.function, row.line, row.called) == ("Buffer.sample", 7, "")
 
 
 def test_a_wait_of_a_worker_for_nobody_is_what_to_change(tmp_path: Path) -> None:

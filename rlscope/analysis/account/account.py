@@ -39,8 +39,8 @@ class AccountRow(Row):
         line: The line of it with most of the time; 0 if it is not known.
         line_share: Which part of the row's stacks passes that line, from 0 to 1.
         called: What was called there and had most of it: a function of a library, or a native one; else empty.
-        is_apart: Whether the function is for this alone or, in no stage, what was called there: to change it changes
-            nothing else.
+        apart: The function that is for this alone, so that to change it changes nothing else: the program's own one,
+            or in no stage what was called there; else empty.
         evidence: The rows of which table, and which of them, they are the sum of.
     """
 
@@ -57,7 +57,7 @@ class AccountRow(Row):
     line: int
     line_share: float
     called: str
-    is_apart: bool
+    apart: str
     evidence: str
 
 
@@ -77,13 +77,11 @@ class _Key(NamedTuple):
     where: _Stacks = ()  # columns of the stacks that show it
     whose: str = ""  # the process of these, if it is another one
 
-    @property
-    def is_wait(self) -> bool:
-        return ("category", Category.WAIT.label) in self.where
-
 
 #: Parts of a life in which a process trains, as far as is known.
 _TRAINING = tuple(part.value for part in LifePart if part not in (LifePart.STARTING_UP, LifePart.AFTERWARDS))
+#: A row in no stage with such a share of the wall time is divided by the lines that lead to it.
+_LEAST_DIVIDED = 0.05
 #: The name of waits in no call that is known.
 BLOCKED = "(blocked)"
 #: Of what is not done for training.
@@ -132,11 +130,13 @@ def account_rows(
     for key, ns in _divided(waited_ns, _waits_of(path, lines)):
         lengths[key] = lengths.get(key, 0) + ns
     wall_ns = sum(lengths.values())
-    ordered = sorted(lengths.items(), key=lambda each: (-each[1], each[0]))
-    return Rows(
-        AccountRow,
-        (_row(path.process, key, ns, ns / wall_ns, lines) for key, ns in ordered if ns),
-    )
+    found = [
+        _row(path.process, key, part_ns, part_ns / wall_ns, line)
+        for key, ns in sorted(lengths.items())
+        for line, part_ns in _by_line(path.process, key, ns, ns / wall_ns, lines)
+        if part_ns
+    ]
+    return Rows(AccountRow, sorted(found, key=lambda row: -row.seconds))
 
 
 _Place = tuple[str, str, str, str]
@@ -158,25 +158,41 @@ def _left_by_recording(purposes: Iterable[PurposeRow], breakdown: Iterable[Break
     return {place: 1 - added_s.get(place, 0.0) / s if s > 0 else 1.0 for place, s in recorded_s.items()}
 
 
-def _row(process: str, key: _Key, ns: int, share: float, lines: OwnLines) -> AccountRow:
-    found = lines.of(key.whose or process, **dict(key.where)) if key.where else None
-    function, file, line, line_share, called, is_apart = "", "", 0, 0.0, "", False
+def _by_line(process: str, key: _Key, ns: int, share: float, lines: OwnLines) -> Iterator[tuple[OwnLine | None, int]]:
+    """Yield the lines of a row with its nanoseconds: several of a large one whose cause is not known, else one."""
+    process = key.whose or process
+    if key.cause.is_known or share < _LEAST_DIVIDED or not key.where:
+        yield lines.of(process, **dict(key.where)) if key.where else None, ns
+        return
+    places = lines.places(process, **dict(key.where)) or [(None, 1.0)]
+    ends = [round(ns * reached) for reached in accumulate((part for _, part in places), initial=0.0)]
+    yield from zip(
+        (line for line, _ in places), (end - start for start, end in pairwise([*ends[:-1], ns])), strict=True
+    )
+
+
+def _row(process: str, key: _Key, ns: int, share: float, found: OwnLine | None) -> AccountRow:
+    function, file, line, line_share, called, apart = "", "", 0, 0.0, "", ""
     if found is not None:
         function, file, line, line_share = found.function, found.path, found.line, found.line_share
         called = _called(found, key)
-        is_apart = found.is_apart or (not key.cause.is_known and found.is_entry_apart and not found.native)
+        if found.is_apart:
+            apart = function
+        elif not key.cause.is_known and found.is_entry_apart and not found.native:
+            apart = called
     return AccountRow(
         process, key.cause.value, key.stage, key.category, key.on, ns / NS_PER_S, share, key.assumed,
-        function, file, line, line_share, called, is_apart, key.evidence,
+        function, file, line, line_share, called, apart, key.evidence,
     )  # fmt: skip
 
 
 def _called(found: OwnLine, key: _Key) -> str:
-    """Return what was called at an own line: a native function, or one of a library; of a wait rather the latter.
+    """Return what was called at an own line: a native function, or one of a library.
 
-    Of code that an import runs it is the import.
+    It is rather the latter where the layer is not told, as of waits. Of code that an import runs it is the import.
     """
-    if found.native and not (key.is_wait and (found.entry or found.native == key.on)):
+    is_told_by_entry = found.entry and key.cause not in _OF_RESOURCE.values() and not key.cause.has_layers
+    if found.native and found.native != key.on and not is_told_by_entry:
         return _public(found.native)
     imported = next((each for each in found.called if each.endswith(" <module>")), "")
     if imported:

@@ -35,6 +35,8 @@ def changes_of(account: Iterable[AccountRow], cores: CoreUse, path: OwnerPath | 
     rows = [row for row in account if Cause(row.cause) not in AROUND]
     seconds = sums((Cause(row.cause), row.seconds) for row in rows)
     loop_s = sum(seconds.values())
+    if not cores.is_own_doing:  # what other programs take of the machine says nothing of what is worth a change
+        loop_s -= seconds.get(Cause.NO_CORE, 0.0)
     found: list[tuple[float, str]] = []
     for cause, each in seconds.items():
         if each >= LEAST_SHARE * loop_s:
@@ -59,14 +61,14 @@ def _less_of(rows: Iterable[AccountRow], loop_s: float) -> Iterator[tuple[float,
     """Yield what to do less of the program's own code and of what it calls, where nothing else depends on it."""
     found: dict[tuple[str, str], list[AccountRow]] = {}
     for row in rows:
-        if row.is_apart and Cause(row.cause) in _OWN and row.category in _OF_CPU:
-            found.setdefault((row.file, row.function), []).append(row)
-    for (_, function), same in found.items():
+        if row.apart and Cause(row.cause) in _OWN and row.category in _OF_CPU:
+            found.setdefault((row.file, row.apart), []).append(row)
+    for (_, apart), same in found.items():
         seconds = sum(row.seconds for row in same)
         if seconds >= LEAST_SHARE * loop_s:
             called = {row.called if row.category == Category.PYTHON.label else "" for row in same}
             is_called = len(called) == 1 and not any(Cause(row.cause).is_known for row in same)
-            name = (called.pop() if is_called else "") or function
+            name = (called.pop() if is_called else "") or apart
             place = _place(max(same, key=lambda row: row.seconds))
             share = percent(seconds / loop_s)
             yield seconds, f"call {name} less often, or make it cheaper: {share} of the loop pass at {place}"

@@ -41,13 +41,14 @@ class Line(NamedTuple):
 
 
 def account_lines(tables: RunTables) -> list[Line]:
-    """Return the causes of an account, the longest first: rows of one name are one line."""
-    found: dict[str, Line] = {}
+    """Return the causes of an account, the longest first: rows of one name, in no stage of one line, are one."""
+    found: dict[tuple[str, str], Line] = {}
     layers = layer_words(tables)
     for row in tables.account:
-        name = row_words(row, layers)
-        line = found.get(name, Line(name, 0.0, 0.0, _where(row, tables), row.category))
-        found[name] = line._replace(seconds=line.seconds + row.seconds, share=line.share + row.share)
+        name, where = row_words(row, layers), _where(row, tables)
+        key = name, "" if Cause(row.cause).is_known else where
+        line = found.get(key, Line(name, 0.0, 0.0, where, row.category))
+        found[key] = line._replace(seconds=line.seconds + row.seconds, share=line.share + row.share)
     return sorted(found.values(), key=lambda line: -line.seconds)
 
 

@@ -20,8 +20,12 @@ from rlscope.model import LifePart, Purpose
 _NO_FILE = "<"
 #: More than this part of it is most of it, and of this one nearly all.
 _MOST, _NEARLY_ALL = 0.5, 0.95
+#: Time is divided among so many lines at most, each of which has such a part of it and was seen so often.
+_MOST_PLACES, _LEAST_PLACE, _LEAST_STACKS = 3, 0.15, 10
 #: Parts of a life in which a process does not train.
 _AROUND = (LifePart.STARTING_UP.value, LifePart.AFTERWARDS.value)
+#: They are functions until Python 3.12; people take them for a part of the one that they are in.
+_COMPREHENSIONS = ("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>")
 #: Where multiprocessing's processes begin; around it is what the parent was in.
 _BEGINNING = "multiprocessing/process.py BaseProcess._bootstrap"
 _Function = tuple[str, str, int]  # file, qualified name, first line
@@ -72,6 +76,7 @@ class OwnLine(NamedTuple):
         native: The native function in which most of the line's time was, such as `torch.addmm`; "" if that was Python.
         stacks: How many stacks were seen that pass the function.
         seen: Of so many.
+        place: The function's file, qualified name and first line.
     """
 
     function: str
@@ -86,6 +91,7 @@ class OwnLine(NamedTuple):
     native: str
     stacks: int
     seen: int
+    place: tuple[str, str, int]
 
     @property
     def text(self) -> str:
@@ -148,7 +154,8 @@ class ProcessStacks:
         for row, name, is_own in zip(self.stacks, self.names, self.is_own, strict=True):
             around = () if row.caller is None or (is_begun and name == _BEGINNING) else found[row.caller]
             function = (row.file, row.function, row.first_line)
-            found.append(around if not is_own or function in around else (*around, function))
+            is_new = is_own and function not in around and not row.function.endswith(_COMPREHENSIONS)
+            found.append((*around, function) if is_new else around)
         return found
 
     @cached_property
@@ -172,7 +179,39 @@ class ProcessStacks:
             is_like: Whether it is for the same, perhaps in another layer: what was called there and is for nothing else
                 is named, such as `PPO.train` of an update, but not `PPO.learn`. The same as `is_asked` unless given.
         """
-        asked = [time for time in self.times if is_asked(time)]
+        return self._line_of([time for time in self.times if is_asked(time)], is_like or is_asked)
+
+    def places(
+        self, is_asked: Callable[[StackTime], bool], is_like: Callable[[StackTime], bool]
+    ) -> list[tuple[OwnLine | None, float]]:
+        """Return the lines that lead to the time for which this is asked, and the share that each has of it.
+
+        Each is what `own_line` finds in the time that the ones before leave over. A function that is apart has all that
+        passes it, another one what passes its line. What is left at the end is one more: all, if few stacks were seen.
+        """
+        rest = [time for time in self.times if is_asked(time)]
+        whole_s = sum(time.seconds for time in rest)
+        found: list[tuple[OwnLine | None, float]] = []
+        while rest and len(found) < _MOST_PLACES:
+            line = self._line_of(rest, is_like)
+            passing = [] if line is None else [time for time in rest if self._passes(time, line)]
+            part = sum(time.seconds for time in passing) / whole_s if whole_s else 0.0
+            if line is None or part < _LEAST_PLACE or sum(time.stacks for time in passing) < _LEAST_STACKS:
+                break
+            scale = sum(time.seconds for time in rest) / (part * whole_s)
+            found.append((line._replace(share=line.share * scale, line_share=line.line_share * scale), part))
+            taken = set(map(id, passing))
+            rest = [time for time in rest if id(time) not in taken]
+        left = 1 - sum(part for _, part in found)
+        return [*found, (self._line_of(rest, is_like), left)] if rest else found
+
+    def _passes(self, time: StackTime, line: OwnLine) -> bool:
+        """Return whether time passes an own line, or its function if that is apart."""
+        if time.stack is None or line.place not in self.own_functions[time.stack]:
+            return False
+        return line.is_apart or self._inside(time.stack, line.place)[0] == line.line
+
+    def _line_of(self, asked: Sequence[StackTime], is_like: Callable[[StackTime], bool]) -> OwnLine | None:
         whole_s = sum(time.seconds for time in asked)
         seconds: dict[_Function, float] = defaultdict(float)
         depths: dict[_Function, float] = defaultdict(float)  # how many own functions are around it, times the seconds
@@ -189,10 +228,10 @@ class ProcessStacks:
             found = max(seconds, key=lambda function: (seconds[function], depths[function], function))
         passing = [time for time in asked if time.stack is not None and found in self.own_functions[time.stack]]
         line = self._described(found, passing, whole_s, sum(time.stacks for time in asked))
-        entry, is_entry_apart = self._entry(line.called, is_like or is_asked)
+        entry, is_entry_apart = self._entry(line.called, is_like)
         return line._replace(
             entry=entry,
-            is_apart=self._is_apart(found, is_like or is_asked) and not self._is_loop(found),
+            is_apart=self._is_apart(found, is_like) and not self._is_loop(found),
             is_entry_apart=is_entry_apart,
         )
 
@@ -213,15 +252,22 @@ class ProcessStacks:
 
     def _is_loop(self, function: _Function) -> bool:
         """Return whether an own function is the training loop: it has nearly all time, and no library called it."""
-        passing_s = 0.0
-        for time in self._trained:
-            stack, is_own = time.stack, False
-            while stack is not None and self.names[stack] != _BEGINNING:
-                row = self.stacks[stack]
-                is_own = (is_own and self.is_own[stack]) or (row.file, row.function, row.first_line) == function
-                stack = row.caller
-            passing_s += time.seconds if is_own else 0.0
+        passes: list[bool] = []
+        for row in self.stacks:
+            is_passed = row.caller is not None and passes[row.caller]
+            is_function = (row.file, row.function, row.first_line) == function
+            passes.append(is_passed or (is_function and self._is_called_by_own[len(passes)]))
+        passing_s = sum(time.seconds for time in self._trained if time.stack is not None and passes[time.stack])
         return passing_s >= _NEARLY_ALL * sum(time.seconds for time in self._trained)
+
+    @cached_property
+    def _is_called_by_own(self) -> list[bool]:
+        """Return of each stack whether it has only own functions since its process began."""
+        found: list[bool] = []
+        for row, is_own, name in zip(self.stacks, self.is_own, self.names, strict=True):
+            around = row.caller is None or found[row.caller]
+            found.append(name == _BEGINNING or (is_own and around))
+        return found
 
     def _described(self, function: _Function, passing: Sequence[StackTime], whole_s: float, seen: int) -> OwnLine:
         lines: dict[int, list[tuple[StackTime, list[str]]]] = {}
@@ -247,6 +293,7 @@ class ProcessStacks:
             native=max(native, key=lambda each: (native[each], each)),
             stacks=sum(time.stacks for time in passing),
             seen=seen,
+            place=function,
         )
 
     def _inside(self, stack: int | None, function: _Function) -> tuple[int, list[str]]:
@@ -344,13 +391,24 @@ class OwnLines:
             code.
         """
         wanted = (phase, part, purpose, stage, operation, category, function)
-        sets = [(place, _values(each)) for place, each in enumerate(wanted) if each is not None]
-        layer = StackTime._fields.index("category")
-        like = ([each for each in sets if each[0] < layer] if function is None else []) or sets
-        return self.stacks(process).own_line(
-            lambda time: all(time[place] in values for place, values in sets),
-            lambda time: all(time[place] in values for place, values in like),
-        )
+        return self.stacks(process).own_line(*_predicates(wanted))
+
+    def places(
+        self,
+        process: str,
+        *,
+        part: str | Collection[str] | None = None,
+        purpose: str | Collection[str] | None = None,
+        stage: str | Collection[str] | None = None,
+        category: str | Collection[str] | None = None,
+        function: str | Collection[str] | None = None,
+    ) -> list[tuple[OwnLine | None, float]]:
+        """Return the lines that lead to a process's time in all of these, and the share of it that each has, up to 1.
+
+        None is what passes no own code. Values are those of `of`.
+        """
+        wanted = (None, part, purpose, stage, None, category, function)
+        return self.stacks(process).places(*_predicates(wanted))
 
     def own_share(self, process: str, category: str) -> float:
         """Return which part of a process's time in a layer passes own code that it was started to run, from 0 to 1.
@@ -373,6 +431,20 @@ class OwnLines:
 
 def _place(row: SweptPurpose | SweptStackTime) -> tuple[str, ...]:
     return row.phase, row.part, row.purpose, row.stage, row.category
+
+
+def _predicates(
+    wanted: Sequence[str | Collection[str] | None],
+) -> tuple[Callable[[StackTime], bool], Callable[[StackTime], bool]]:
+    """Return what says whether time has the wanted columns, and whether it has them in any layer, if no function is."""
+    sets = [(place, _values(each)) for place, each in enumerate(wanted) if each is not None]
+    layer = StackTime._fields.index("category")
+    is_of_function = wanted[StackTime._fields.index("function")] is not None
+    like = ([each for each in sets if each[0] < layer] if not is_of_function else []) or sets
+    return (
+        lambda time: all(time[place] in values for place, values in sets),
+        lambda time: all(time[place] in values for place, values in like),
+    )
 
 
 def _bare(name: str) -> str:
