@@ -12,6 +12,7 @@ from trace_builder import ProcessScript, certain_cost, parse_script, write_scrip
 
 from rlscope.analysis.account.account import _public, group_name
 from rlscope.analysis.account.causes import Cause
+from rlscope.analysis.account.findings import findings
 from rlscope.analysis.account.words import account_lines
 from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.correction.corrected import Correction
@@ -82,6 +83,18 @@ def test_a_command_that_failed_is_said_to_have(status: int | None, said: tuple[s
     trace = traced(tmp_path, {"main": [Piece(2, "simulation")]})
     write_manifest(trace, read_manifest(trace) | {"exit_status": status})
     assert analyze(open_trace(trace)).summary == ", ".join(["1 process", "2 s", *said])
+
+
+@pytest.mark.parametrize(
+    ("backend", "ran", "is_said"),
+    [("torch.linear", 100, True), ("torch.linear", 700, False), ("jax.run", 100, False)],
+)
+def test_a_thread_that_keeps_the_interpreters_lock_is_told(
+    backend: str, ran: int, is_said: bool, tmp_path: Path
+) -> None:
+    script = f"process stop=900\nthread 0\n0 + inference\n10 + backend:{backend}\n790 -\n800 ran {ran}\n800 -\n"
+    said = findings(analyzed(tmp_path, script))
+    assert [f"{ran} ns of 800 ns" in sentence for sentence in said] == [True] * is_said
 
 
 def test_time_without_a_core_is_never_what_the_thread_was_in(tmp_path: Path) -> None:

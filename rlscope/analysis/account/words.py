@@ -97,9 +97,14 @@ def row_words(row: AccountRow, layers: Mapping[str, str]) -> str:
     return f"{cause.words}{layer}{f' in {row.on}' if row.on and cause.has_layers else ''}"
 
 
+def backends(tables: RunTables) -> set[str]:
+    """Return the packages of the backends that a run used."""
+    return {row.boundary.partition(".")[0] for row in tables.crossings} & BACKENDS.keys()
+
+
 def layer_words(tables: RunTables) -> dict[str, str]:
     """Return what layers are called: the backend by its name, if the run has only one."""
-    used = {row.boundary.partition(".")[0] for row in tables.crossings} & BACKENDS.keys()
+    used = backends(tables)
     words = {label: category.words for label, category in CATEGORIES.items()}
     return words | ({Category.BACKEND.label: BACKENDS[used.pop()]} if len(used) == 1 else {})
 
