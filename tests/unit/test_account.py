@@ -180,6 +180,8 @@ APPEND, SAMPLE = "append:/lib/python3.11/numpy/lib/_impl.py:1", "Buffer.sample:/
         ("1 + simulation\n100 -", SAMPLE, ("Buffer.sample", "b.py:7")),
         ("1 + simulation\n100 -", APPEND, ()),  # which is called for the simulation, and may be all of it
         ("1 + inference\n100 -", SAMPLE, ()),
+        ("2 + backend:torch.tensor\n98 -", "", ("torch.tensor", "a.py:3")),
+        ("2 + backend:torch.pow\n98 -", "log_prob:/lib/python3.11/torch/normal.py:1", ()),
         ("1 + wait:time.sleep\n100 -", SAMPLE, ("do not sleep", "b.py:7")),
         ("1 + wait:_socket.socket.recv\n100 -", SAMPLE, ("many answers at once", "b.py:7")),
         ("1 + wait:_io.FileIO.write\n100 -", SAMPLE, ("write less often", "b.py:7")),

@@ -40,7 +40,7 @@ class AccountRow(Row):
         line_share: Which part of the row's stacks passes that line, from 0 to 1.
         called: What was called there and had most of it: a function of a library, or a native one; else empty.
         apart: The function that is for this alone, so that to change it changes nothing else: the program's own one,
-            or in no stage what was called there; else empty.
+            or in no stage what was called there, a native function only by the program itself; else empty.
         evidence: The rows of which table, and which of them, they are the sum of.
     """
 
@@ -178,7 +178,7 @@ def _row(process: str, key: _Key, ns: int, share: float, found: OwnLine | None) 
         called = _called(found, key)
         if found.is_apart:
             apart = function
-        elif not key.cause.is_known and found.is_entry_apart and not found.native:
+        elif not key.cause.is_known and (not found.called if found.native else found.is_entry_apart):
             apart = called
     return AccountRow(
         process, key.cause.value, key.stage, key.category, key.on, ns / NS_PER_S, share, key.assumed,

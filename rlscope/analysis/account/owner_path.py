@@ -298,7 +298,12 @@ class _Follower:
 
 
 def _rounds(rows: Sequence[ProcessRow]) -> int:
-    """Return how many sets of processes lived one after the other: their number by how many lived at a time."""
+    """Return how many sets of processes lived one after the other: their number by how many lived at a time.
+
+    Those that all lived at some time are one set, however long it took to start them.
+    """
+    if max(row.start_s for row in rows) < min(row.end_s for row in rows):
+        return 1
     lived_s = covered_s = 0.0
     reached_s = float("-inf")
     for row in sorted(rows, key=lambda row: row.start_s):
