@@ -179,6 +179,10 @@ APPEND, SAMPLE = "append:/lib/python3.11/numpy/lib/_impl.py:1", "Buffer.sample:/
         ("", "", ()),  # it is the loop itself
         ("1 + simulation\n100 -", SAMPLE, ("Buffer.sample", "b.py:7")),
         ("1 + simulation\n100 -", APPEND, ()),  # which is called for the simulation, and may be all of it
+        ("1 + simulation\n100 -", f"{SAMPLE} {APPEND}", ("numpy.lib.append", "b.py:7")),
+        ("1 + simulation\n100 -", "Own.step:/me/b.py:7 Env.step:/lib/python3.11/gym/a.py:1", ()),  # a wrapper
+        ("", "load:/me/b.py:7 <module>:/lib/python3.11/x/y.py:1", ()),  # an import
+        ("", "_call:/lib/python3.11/multiprocessing/managers.py:1", ("multiprocessing.managers._call", "a.py:3")),
         ("1 + inference\n100 -", SAMPLE, ()),
         ("2 + backend:torch.tensor\n98 -", "", ("torch.tensor", "a.py:3")),
         ("2 + backend:torch.pow\n98 -", "log_prob:/lib/python3.11/torch/normal.py:1", ()),
@@ -224,6 +228,21 @@ def test_a_comprehension_is_a_part_of_its_function(tmp_path: Path) -> None:
     analysis = analyzed(tmp_path, LOOP.format(work="", frames=f"{SAMPLE} Buffer.sample.<locals>.<listcomp>:/me/b.py:7"))
     row = max(analysis.account, key=lambda row: row.seconds)
     assert (row.function, row.line, row.called) == ("Buffer.sample", 7, "")
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        "main:/me/a.py:1 BaseProcess._bootstrap:/lib/python3.11/multiprocessing/process.py:1 "
+        "BaseProcess.run:/lib/python3.11/multiprocessing/process.py:2",
+        "Thread.run:/lib/python3.11/threading.py:1",
+    ],
+)
+def test_the_loop_of_a_process_or_thread_is_nothing_to_change(begun: str, tmp_path: Path) -> None:
+    loop = "process stop=100\nthread 0\n0 + inference\n1 -\n99 + inference\n100 -\n"
+    analysis = analyzed(tmp_path, f"{loop}stacks 9\n50 sees 0 {begun} act:/me/a.py:3\n")
+    row = max(analysis.account, key=lambda row: row.seconds)
+    assert (row.cause, row.function, row.apart, analysis.changes) == ("no_stage", "act", "", ())
 
 
 def test_a_wait_of_a_worker_for_nobody_is_what_to_change(tmp_path: Path) -> None:
@@ -272,6 +291,7 @@ def test_each_stage_and_each_purpose_of_an_operation_is_a_cause() -> None:
     [
         ((), ""),
         (("copy.py deepcopy", "copy.py _deepcopy_dict"), "copy.deepcopy"),
+        (("numpy/_core/fromnumeric.py repeat",), "numpy.repeat"),
         (("numpy/lib/_impl.py append", "numpy/_core/_multiarray.py concatenate"), "numpy.lib.append"),
         (("json/__init__.py dump", "json/encoder.py _make_iterencode.<locals>._iterencode"), "json.dump"),
         (("gymnasium/core.py Wrapper.step", "gymnasium/envs/a.py Env.step", "numpy/b.py clip"), "Env.step"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, takewhile
 from typing import NamedTuple
 
 from rlscope.analysis.account.causes import Cause
 from rlscope.analysis.account.kinds import Bound, Kind
 from rlscope.analysis.account.owner_path import Followed, OwnerPath
-from rlscope.analysis.lines.own_lines import OwnLine, OwnLines
+from rlscope.analysis.lines.own_lines import OwnLine, OwnLines, bare_name, is_public
 from rlscope.analysis.rows import Row, Rows, sums
 from rlscope.analysis.table_rows import BreakdownRow
 from rlscope.analysis.tables.purposes import OF_PART, PurposeRow
@@ -39,8 +39,8 @@ class AccountRow(Row):
         line: The line of it with most of the time; 0 if it is not known.
         line_share: Which part of the row's stacks passes that line, from 0 to 1.
         called: What was called there and had most of it: a function of a library, or a native one; else empty.
-        apart: The function that is for this alone, so that to change it changes nothing else: the program's own one,
-            or in no stage what was called there, a native function only by the program itself; else empty.
+        apart: The function that is for this alone, so that to change it changes nothing else: what was called there, or
+            the program's own one; else empty.
         evidence: The rows of which table, and which of them, they are the sum of.
     """
 
@@ -176,14 +176,25 @@ def _row(process: str, key: _Key, ns: int, share: float, found: OwnLine | None) 
     if found is not None:
         function, file, line, line_share = found.function, found.path, found.line, found.line_share
         called = _called(found, key)
-        if found.is_apart:
-            apart = function
-        elif not key.cause.is_known and (not found.called if found.native else found.is_entry_apart):
-            apart = called
+        apart = _apart(found, key.cause, called)
     return AccountRow(
         process, key.cause.value, key.stage, key.category, key.on, ns / NS_PER_S, share, key.assumed,
         function, file, line, line_share, called, apart, key.evidence,
     )  # fmt: skip
+
+
+def _apart(found: OwnLine, cause: Cause, called: str) -> str:
+    """Return what to change of an own line: what was called there, or the own function; empty if others need it, too.
+
+    A simulation is there for what its own library does: a wrapper whose `step` only hands on is nothing to change.
+    """
+    is_called = bool(found.entry) and found.is_entry_apart and not found.native
+    is_own = found.is_apart and bare_name(found.function) not in map(bare_name, found.called)
+    if called.startswith("import ") or (cause.is_known and not is_own):
+        return ""
+    if is_own and not (is_called and is_public(found.entry)):
+        return found.function
+    return called if is_called or (found.native and not found.called) else ""
 
 
 def _called(found: OwnLine, key: _Key) -> str:
@@ -209,13 +220,14 @@ def _public(function: str) -> str:
 def _written(function: str) -> str:
     """Return a function of Python as people write it: `copy.deepcopy` for `copy.py deepcopy`; a method with its class.
 
-    Modules whose names begin with `_` have helpers, whose functions people know by the package.
+    Modules and packages whose names begin with `_` have helpers, whose functions people know by what is around these.
     """
     file, _, name = function.rpartition(" ")
     if "." in name or not file or file.startswith(("/", "<")):
         return name
-    module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    return _public(f"{module}.{name}")
+    parts = file.removesuffix(".py").removesuffix("/__init__").split("/")
+    public = takewhile(lambda part: not part.startswith("_"), parts)
+    return ".".join([*public, name])
 
 
 def _cause_of(row: PurposeRow) -> Cause:

@@ -59,19 +59,24 @@ def _changes(cause: Cause, cores: CoreUse, path: OwnerPath | None) -> Iterator[s
 
 def _less_of(rows: Iterable[AccountRow], loop_s: float) -> Iterator[tuple[float, str]]:
     """Yield what to do less of the program's own code and of what it calls, where nothing else depends on it."""
-    found: dict[tuple[str, str], list[AccountRow]] = {}
+    found: list[list[AccountRow]] = []
     for row in rows:
         if row.apart and Cause(row.cause) in _OWN and row.category in _OF_CPU:
-            found.setdefault((row.file, row.apart), []).append(row)
-    for (_, apart), same in found.items():
+            same = next((each for each in found if _are_one(each[0], row)), None)
+            if same is None:
+                found.append([row])
+            else:
+                same.append(row)
+    for same in found:
         seconds = sum(row.seconds for row in same)
         if seconds >= LEAST_SHARE * loop_s:
-            called = {row.called if row.category == Category.PYTHON.label else "" for row in same}
-            is_called = len(called) == 1 and not any(Cause(row.cause).is_known for row in same)
-            name = (called.pop() if is_called else "") or apart
-            place = _place(max(same, key=lambda row: row.seconds))
-            share = percent(seconds / loop_s)
-            yield seconds, f"call {name} less often, or make it cheaper: {share} of the loop pass at {place}"
+            share, place = percent(seconds / loop_s), _place(same[0])
+            yield seconds, f"call {same[0].apart} less often, or make it cheaper: {share} of the loop pass at {place}"
+
+
+def _are_one(row: AccountRow, other: AccountRow) -> bool:
+    """Return whether two rows, of two layers or processes, are of one function or of one line."""
+    return row.file == other.file and (row.apart == other.apart or row.line == other.line)
 
 
 def _shorter_waits(row: AccountRow, loop_s: float, path: OwnerPath | None) -> Iterator[tuple[float, str]]:

@@ -28,6 +28,8 @@ _AROUND = (LifePart.STARTING_UP.value, LifePart.AFTERWARDS.value)
 _COMPREHENSIONS = ("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>")
 #: Where multiprocessing's processes begin; around it is what the parent was in.
 _BEGINNING = "multiprocessing/process.py BaseProcess._bootstrap"
+#: They call what a process or a thread was started to run.
+_STARTERS = ("multiprocessing/process.py BaseProcess.", "threading.py Thread.")
 _Function = tuple[str, str, int]  # file, qualified name, first line
 
 
@@ -262,11 +264,11 @@ class ProcessStacks:
 
     @cached_property
     def _is_called_by_own(self) -> list[bool]:
-        """Return of each stack whether it has only own functions since its process began."""
+        """Return of each stack whether it has only own functions since its process or thread began."""
         found: list[bool] = []
         for row, is_own, name in zip(self.stacks, self.is_own, self.names, strict=True):
             around = row.caller is None or found[row.caller]
-            found.append(name == _BEGINNING or (is_own and around))
+            found.append(name == _BEGINNING or ((is_own or name.startswith(_STARTERS)) and around))
         return found
 
     def _described(self, function: _Function, passing: Sequence[StackTime], whole_s: float, seen: int) -> OwnLine:
@@ -350,11 +352,11 @@ class ProcessStacks:
         if is_begun:  # what runs all the time is the work of the process itself
             whole_s = sum(time.seconds for time in self._trained)
             names = [name for name in names if whole[name] < _NEARLY_ALL * whole_s]
-        named = [name for name in names if _is_public(name)] or [name for name in names if "<" not in name]
+        named = [name for name in names if is_public(name)] or [name for name in names if "<" not in name]
         first = next((name for name in named if like[name] and like[name] >= _NEARLY_ALL * whole[name]), None)
         if first is None:
             return (named[-1] if named else ""), False
-        return [name for name in named if _bare(name) == _bare(first)][-1], True
+        return [name for name in named if bare_name(name) == bare_name(first)][-1], True
 
 
 class OwnLines:
@@ -447,12 +449,12 @@ def _predicates(
     )
 
 
-def _bare(name: str) -> str:
+def bare_name(name: str) -> str:
     """Return a function's name without its file and class."""
     return name.rpartition(" ")[2].rpartition(".")[2]
 
 
-def _is_public(name: str) -> bool:
+def is_public(name: str) -> bool:
     """Return whether a function is one that people call by its name: no helper, and made in no other function."""
     function = name.rpartition(" ")[2]
     return "<" not in name and not any(part.startswith("_") and not part.endswith("__") for part in function.split("."))
