@@ -1,5 +1,7 @@
 """This file says in a line what was run and recorded."""
 
+import signal
+
 from rlscope.analysis.run_tables import RunTables
 from rlscope.text.numbers import digits, duration
 
@@ -12,6 +14,7 @@ def summary_of(tables: RunTables) -> str:
     walls_s = {row.process: row.wall_s for row in tables.processes}
     wall_s = max(walls_s.values()) if tables.path is None else walls_s[tables.path.process]
     parts = [f"{len(tables.processes)} process{'es' if len(tables.processes) > 1 else ''}", duration(wall_s)]
+    parts += [ended for row in tables.processes if row.role == "main" for ended in (_ended(row.exit_status),) if ended]
     if tables.iterations is not None:
         parts += [f"{tables.iterations:,} iterations", f"{tables.timesteps:,} timesteps"]
     rates = tables.token_rates
@@ -25,3 +28,10 @@ def summary_of(tables: RunTables) -> str:
         if whole_s > SAID * tables.extrapolated_s:
             parts[-1] += f" ({duration(tables.extrapolated_s)} without evaluation)"
     return ", ".join(parts)
+
+
+def _ended(status: int | None) -> str:
+    """Say how a command failed; empty if it did not, or nobody knows."""
+    if status is not None and status < 0 and -status in set(signal.Signals):
+        return f"ended by {signal.Signals(-status).name}"
+    return f"failed with status {status}" if status else ""

@@ -51,6 +51,16 @@ def test_functions_have_the_shares_that_stopwatches_saw(operation: str, shares: 
     assert seen["native"] / seen_s < TOLERANCE
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="frames that others resume are told apart from 3.11 on")
+def test_a_stack_with_generators_begins_where_the_program_does(tmp_path: Path) -> None:
+    """A generator that yields while its stack is read has no caller any more."""
+    recording = record(tmp_path / "trace", "generator_stacks.py", options=("--lines",))
+    assert recording.returncode == 0, recording.stderr
+    rows = [row for row in recording.analysis["functions"] if row["stage"] == "simulation"]
+    seen = sum(row["own_stacks"] for row in rows)
+    assert sum(row["stacks"] for row in rows if row["function"] == "<module>" and row["is_own"]) == seen > 100
+
+
 def test_lines_of_a_loop(shares: Recording) -> None:
     first = next(n for n, line in enumerate(SCRIPT.read_text().splitlines(), 1) if "x = (x * 31" in line)
     seen: Counter[int] = Counter()

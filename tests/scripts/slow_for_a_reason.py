@@ -79,6 +79,23 @@ def graph_kept():
         hidden.mean().backward(retain_graph=True)  # the reason
 
 
+class Episodes(torch.utils.data.Dataset):
+    def __len__(self):
+        return 64
+
+    def __getitem__(self, place):
+        total = 0
+        for number in range(60_000):
+            total += number * place  # the reason
+        return torch.full((512,), float(total % 7))
+
+
+def dataset():
+    for _ in range(3):
+        for batch in torch.utils.data.DataLoader(Episodes(), batch_size=16, num_workers=1):
+            update(batch)
+
+
 if __name__ == "__main__":
     iteration()
     {
@@ -88,4 +105,5 @@ if __name__ == "__main__":
         "disk": disk,
         "function": own_function,
         "graph": graph_kept,
+        "dataset": dataset,
     }[REASON]()

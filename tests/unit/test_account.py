@@ -10,8 +10,10 @@ from pieces import Piece, send, traced
 from random_scripts import scripts
 from trace_builder import ProcessScript, certain_cost, parse_script, write_scripts
 
-from rlscope.analysis.account.account import _called, _public, group_name
+from rlscope.analysis.account.account import _public, group_name
 from rlscope.analysis.account.causes import Cause
+from rlscope.analysis.account.findings import findings
+from rlscope.analysis.account.words import account_lines
 from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.correction.corrected import Correction
 from rlscope.model import STAGES, Category, Purpose
@@ -74,6 +76,27 @@ def test_the_screen_holds_it(processes: list[ProcessScript], width: int) -> None
     assert max(map(len, lines)) <= max(width, 80)
 
 
+@pytest.mark.parametrize(
+    ("status", "said"), [(None, ()), (0, ()), (3, ("failed with status 3",)), (-9, ("ended by SIGKILL",))]
+)
+def test_a_command_that_failed_is_said_to_have(status: int | None, said: tuple[str, ...], tmp_path: Path) -> None:
+    trace = traced(tmp_path, {"main": [Piece(2, "simulation")]})
+    write_manifest(trace, read_manifest(trace) | {"exit_status": status})
+    assert analyze(open_trace(trace)).summary == ", ".join(["1 process", "2 s", *said])
+
+
+@pytest.mark.parametrize(
+    ("backend", "ran", "is_said"),
+    [("torch.linear", 100, True), ("torch.linear", 700, False), ("jax.run", 100, False)],
+)
+def test_a_thread_that_keeps_the_interpreters_lock_is_told(
+    backend: str, ran: int, is_said: bool, tmp_path: Path
+) -> None:
+    script = f"process stop=900\nthread 0\n0 + inference\n10 + backend:{backend}\n790 -\n800 ran {ran}\n800 -\n"
+    said = findings(analyzed(tmp_path, script))
+    assert [f"{ran} ns of 800 ns" in sentence for sentence in said] == [True] * is_said
+
+
 def test_time_without_a_core_is_never_what_the_thread_was_in(tmp_path: Path) -> None:
     work = [Piece(2, "simulation"), Piece(3, "inference", Category.NO_CORE), Piece(1, "evaluation", Category.NO_CORE)]
     analysis = analyze(open_trace(traced(tmp_path, {"main": work})))
@@ -101,6 +124,24 @@ def test_a_wait_is_what_was_done_meanwhile_and_what_that_does_not_explain(tmp_pa
     assert ["8 s" in change and "10 s" in change for change in analysis.changes] == [True]
 
 
+def test_what_the_slowest_of_several_works_longer_is_waiting_for_it(tmp_path: Path) -> None:
+    """Main waits 8 s for workers that work for 1 and 7 s, 4 s on average, and gets 3 of the other 4 s from one."""
+    pipes = {1: 1.5, 2: 6.5}
+    main = [Piece(s, "simulation", Category.WAIT, f"posix.read pipe:[{number}]") for number, s in pipes.items()]
+    workers = {
+        f"worker-{number}": [Piece(s, "simulation"), send(f"pipe:[{number}]"), Piece(9)]
+        for number, s in ((1, 1), (2, 7))
+    }
+    analysis = analyze(open_trace(traced(tmp_path, {"main": [*main, Piece(1, "inference")], **workers})))
+    assert seconds(analysis) == {
+        ("simulation", "python", "worker-1 to 2"): 4,
+        ("slowest", "", "worker-2"): 3,
+        ("messages", "", "worker-1 to 2"): 1,
+        ("inference", "python", ""): 1,
+    }
+    assert ["worker-2" in change and "7 s" in change and "1 s" in change for change in analysis.changes] == [True]
+
+
 def test_a_function_that_waits_for_nobody_is_named(tmp_path: Path) -> None:
     main = [Piece(3, "inference", Category.WAIT, "time.sleep"), Piece(1, "inference", Category.WAIT, "os.fsync file")]
     analysis = analyze(open_trace(traced(tmp_path, {"main": main})))
@@ -112,6 +153,106 @@ def test_a_change_is_of_what_has_a_tenth_of_the_loop(tmp_path: Path) -> None:
     analysis = analyzed(tmp_path, script)
     # Of 500 ns in the loop 80 are logging and 20 checkpoints.
     assert analysis.changes == (Cause.LOG.change,)
+
+
+#: A loop of 100 ns that a native function, a line or a wait has; FRAMES stand for those below the main function.
+LOOP = """process stop=110
+thread 0
+0 + inference
+1 -
+{work}
+100 + backpropagation
+110 -
+stacks 9
+50 sees 0 <module>:/me/a.py:1 main:/me/a.py:3 {frames}
+95 sees 0 <module>:/me/a.py:1 main:/me/a.py:3 {frames}
+105 sees 0 <module>:/me/a.py:1 main:/me/a.py:4
+"""
+APPEND, SAMPLE = "append:/lib/python3.11/numpy/lib/_impl.py:1", "Buffer.sample:/me/b.py:7"
+
+
+@pytest.mark.parametrize(
+    ("work", "frames", "facts"),
+    [
+        ("", SAMPLE, ("Buffer.sample", "b.py:7")),
+        ("", APPEND, ("numpy.lib.append", "a.py:3")),
+        ("", "", ()),  # it is the loop itself
+        ("1 + simulation\n100 -", SAMPLE, ("Buffer.sample", "b.py:7")),
+        ("1 + simulation\n100 -", APPEND, ()),  # which is called for the simulation, and may be all of it
+        ("1 + simulation\n100 -", f"{SAMPLE} {APPEND}", ("numpy.lib.append", "b.py:7")),
+        ("1 + simulation\n100 -", "Own.step:/me/b.py:7 Env.step:/lib/python3.11/gym/a.py:1", ()),  # a wrapper
+        ("", "load:/me/b.py:7 <module>:/lib/python3.11/x/y.py:1", ()),  # an import
+        ("", "_call:/lib/python3.11/multiprocessing/managers.py:1", ("multiprocessing.managers._call", "a.py:3")),
+        ("1 + inference\n100 -", SAMPLE, ()),
+        ("2 + backend:torch.tensor\n98 -", "", ("torch.tensor", "a.py:3")),
+        ("2 + backend:torch.pow\n98 -", "log_prob:/lib/python3.11/torch/normal.py:1", ()),
+        ("1 + wait:time.sleep\n100 -", SAMPLE, ("do not sleep", "b.py:7")),
+        ("1 + wait:_socket.socket.recv\n100 -", SAMPLE, ("many answers at once", "b.py:7")),
+        ("1 + wait:_io.FileIO.write\n100 -", SAMPLE, ("write less often", "b.py:7")),
+        ("1 + wait:select.poll.poll\n100 -", SAMPLE, ("wait less often", "b.py:7")),
+        ("1 + wait:posix.waitpid\n100 -", SAMPLE, ("start other programs less often", "b.py:7")),
+        ("1 + wait:_thread.LockType.acquire\n100 -", SAMPLE, ()),
+        # Of two layers of one function the change is one, of the function.
+        ("40 + backend:torch.add\n60 -", SAMPLE, ("Buffer.sample", "b.py:7", "90 %")),
+    ],
+)
+def test_a_change_is_of_the_line_that_nothing_else_depends_on(
+    work: str, frames: str, facts: tuple[str, ...], tmp_path: Path
+) -> None:
+    analysis = analyzed(tmp_path, LOOP.format(work=work, frames=frames))
+    assert [all(fact in change for fact in facts) for change in analysis.changes] == [True] * bool(facts)
+
+
+def test_a_large_row_in_no_stage_is_divided_by_the_lines_that_lead_to_it(tmp_path: Path) -> None:
+    """Of 330 ns 200 are for copies, 100 are for samples, by two lines of a function that is for nothing else."""
+    dump, copy = "dump:/lib/python3.11/json/__init__.py:1", "deepcopy:/lib/python3.11/copy.py:1"
+    places = [("main:/me/a.py:3", copy)] * 20 + [("main:/me/a.py:4", "sample:/me/b.py:7")] * 5
+    places += [("main:/me/a.py:4", "sample:/me/b.py:8")] * 5 + [("main:/me/a.py:5", dump)] * 3
+    seen = "".join(
+        f"{10 + 10 * place} sees 0 <module>:/me/a.py:1 {' '.join(frames)}\n" for place, frames in enumerate(places, 1)
+    )
+    rest = "0 + inference\n10 -\n340 + backpropagation\n400 -\n"
+    analysis = analyzed(tmp_path, f"process stop=400\nthread 0\n{rest}stacks 9\n{seen}")
+    rows = [row for row in analysis.account if row.cause == "no_stage"]
+    assert [(row.called, row.file, row.function, round(row.seconds * 1e9), row.apart) for row in rows] == [
+        ("copy.deepcopy", "/me/a.py", "main", 200, "copy.deepcopy"), ("", "/me/b.py", "sample", 100, "sample"),
+        ("json.dump", "/me/a.py", "main", 30, "json.dump"),
+    ]  # fmt: skip
+    assert [round(row.line_share, 2) for row in rows] == [1, 0.5, 1]
+    assert len({row.evidence for row in rows}) == 1
+    lines = [line for line in account_lines(analysis) if line.name == "in no stage, Python"]
+    assert [round(line.seconds * 1e9) for line in lines] == [200, 100, 30]
+
+
+def test_a_comprehension_is_a_part_of_its_function(tmp_path: Path) -> None:
+    analysis = analyzed(tmp_path, LOOP.format(work="", frames=f"{SAMPLE} Buffer.sample.<locals>.<listcomp>:/me/b.py:7"))
+    row = max(analysis.account, key=lambda row: row.seconds)
+    assert (row.function, row.line, row.called) == ("Buffer.sample", 7, "")
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        "main:/me/a.py:1 BaseProcess._bootstrap:/lib/python3.11/multiprocessing/process.py:1 "
+        "BaseProcess.run:/lib/python3.11/multiprocessing/process.py:2",
+        "Thread.run:/lib/python3.11/threading.py:1",
+    ],
+)
+def test_the_loop_of_a_process_or_thread_is_nothing_to_change(begun: str, tmp_path: Path) -> None:
+    loop = "process stop=100\nthread 0\n0 + inference\n1 -\n99 + inference\n100 -\n"
+    analysis = analyzed(tmp_path, f"{loop}stacks 9\n50 sees 0 {begun} act:/me/a.py:3\n")
+    row = max(analysis.account, key=lambda row: row.seconds)
+    assert (row.cause, row.function, row.apart, analysis.changes) == ("no_stage", "act", "", ())
+
+
+def test_a_wait_of_a_worker_for_nobody_is_what_to_change(tmp_path: Path) -> None:
+    script = "process start=0 stop=100\nthread 0\n{}stacks 9\n50 sees 0 {}:/me/a.py:{}\n"
+    main = script.format("0 + simulation\n5 + wait:posix.read pipe:[7]\n95 -\n100 -\n", "main", 3)
+    sleeps = "0 + simulation\n5 + wait:time.sleep\n90 -\n90 + wait:posix.write pipe:[7]\n90 -\n95 -\n"
+    analysis = analyzed(tmp_path, main, script.format(sleeps, "step", 8))
+    row = max(analysis.account, key=lambda row: row.seconds)
+    assert (row.cause, row.on, row.called, row.file, row.line) == ("waiting", "process", "time.sleep", "/me/a.py", 8)
+    assert ["do not sleep" in change and "a.py:8" in change for change in analysis.changes] == [True]
 
 
 @pytest.mark.parametrize("usable", [1, 4])
@@ -149,13 +290,44 @@ def test_each_stage_and_each_purpose_of_an_operation_is_a_cause() -> None:
     ("functions", "name"),
     [
         ((), ""),
-        (("copy.py deepcopy", "copy.py _deepcopy_dict"), "_deepcopy_dict"),
+        (("copy.py deepcopy", "copy.py _deepcopy_dict"), "copy.deepcopy"),
+        (("numpy/_core/fromnumeric.py repeat",), "numpy.repeat"),
+        (("numpy/lib/_impl.py append", "numpy/_core/_multiarray.py concatenate"), "numpy.lib.append"),
+        (("json/__init__.py dump", "json/encoder.py _make_iterencode.<locals>._iterencode"), "json.dump"),
+        (("gymnasium/core.py Wrapper.step", "gymnasium/envs/a.py Env.step", "numpy/b.py clip"), "Env.step"),
+        (("torch/optim/adam.py _helper",), "torch.optim.adam._helper"),
+        (("m/managers.py Proxy._call", "m/connection.py _Connection.recv"), "Proxy._call"),
+        (("a.py f.<locals>.<listcomp>",), ""),
         (("torch/__init__.py <module>", "torch/nn/__init__.py <module>", "re.py compile"), "import torch"),
         (("six.py <module>",), "import six"),
     ],
 )
-def test_what_was_called(functions: tuple[str, ...], name: str) -> None:
-    assert _called(functions) == name
+def test_what_was_called(functions: tuple[str, ...], name: str, tmp_path: Path) -> None:
+    frames = " ".join(f"{function}:/lib/python3.11/{file}:1" for file, function in map(str.split, functions))
+    script = f"process stop=100\nthread 0\n0 + simulation\n90 -\nstacks 9\n10 sees 0 main:/me/a.py:3 {frames}\n"
+    (row,) = (row for row in analyzed(tmp_path, script).account if row.cause == "simulation")
+    assert (row.called, row.file, row.line) == (name, "/me/a.py", 3)
+
+
+def test_what_was_called_is_for_nothing_else_than_its_cause(tmp_path: Path) -> None:
+    """`learn` does all, `train` the update; a helper of `train` has most of it."""
+    frames = "main:/me/a.py:3 PPO.learn:/lib/python3.11/sb3/ppo.py:1"
+    script = (
+        "process stop=100\nthread 0\n0 + simulation\n40 -\n40 + backpropagation\n90 -\nstacks 9\n"
+        f"10 sees 0 {frames} Env.step:/me/a.py:9\n"
+        f"50 sees 0 {frames} PPO.train:/lib/python3.11/sb3/ppo.py:2 stack:/lib/python3.11/sb3/x.py:3\n"
+    )
+    (row,) = (row for row in analyzed(tmp_path, script).account if row.cause == "backpropagation")
+    assert (row.called, row.line) == ("PPO.train", 3)
+
+
+def test_a_wait_is_named_once_and_then_what_was_called_for_it(tmp_path: Path) -> None:
+    script = (
+        "process stop=100\nthread 0\n0 + simulation\n10 + wait:time.sleep\n80 -\n90 -\nstacks 9\n"
+        "50 sees 0 main:/me/a.py:3 urlopen:/lib/python3.11/urllib/request.py:1 read:/lib/python3.11/socket.py:4\n"
+    )
+    (row,) = (row for row in analyzed(tmp_path, script).account if row.cause == "waiting")
+    assert (row.on, row.called) == ("time.sleep", "urllib.request.urlopen")
 
 
 def test_a_native_function_is_called_as_people_write_it() -> None:

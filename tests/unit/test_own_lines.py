@@ -33,6 +33,7 @@ stacks 9
 120 sees 0 <module>:/me/a.py:9 learn:/v/site-packages/sb3/p.py:7
 170 sees 0 <module>:/me/a.py:10
 """
+BEGINNING = "BaseProcess._bootstrap:/lib/python3.11/multiprocessing/process.py:1"
 
 
 @pytest.fixture
@@ -92,6 +93,23 @@ def test_what_is_own(first: str, is_own: bool, tmp_path: Path) -> None:
     write_scripts([parse_script(script)], tmp_path)
     stacks = OwnLines(sweep_trace(open_trace(tmp_path)), analyze(open_trace(tmp_path)).loops).stacks("main")
     assert stacks.is_own == [is_own, is_own and "<string>" in first]
+
+
+@pytest.mark.parametrize(
+    ("frames", "is_own"),
+    [
+        ("main:/me/a.py:1 f:/me/b.py:2", True),
+        (f"main:/me/a.py:1 {BEGINNING} f:/me/b.py:2", True),
+        (f"main:/me/a.py:1 {BEGINNING} f:/lib/python3.11/b.py:2", False),
+        (f"{BEGINNING} <module>:/me/b.py:2", False),
+    ],
+)
+def test_what_a_process_was_started_to_run(frames: str, is_own: bool, tmp_path: Path) -> None:
+    script = f"process start=0 stop=20\nthread 0\n1 + simulation\n15 -\nstacks 9\n10 sees 0 {frames}\n"
+    write_scripts([parse_script(script)], tmp_path)
+    lines = OwnLines(sweep_trace(open_trace(tmp_path)), analyze(open_trace(tmp_path)).loops)
+    assert lines.own_share("main", "python") == float(is_own)
+    assert lines.own_share("main", "backend") == 0
 
 
 def test_functions_with_what_they_called_and_without(tmp_path: Path) -> None:

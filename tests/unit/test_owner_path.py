@@ -275,6 +275,50 @@ def test_processes_that_lived_one_after_the_other_are_rounds(tmp_path: Path) -> 
     assert (group.rounds, group.worked_s, group.spread_s) == (2, pytest.approx(2), pytest.approx(2))
 
 
+def test_processes_that_are_slow_to_start_are_one_set(tmp_path: Path) -> None:
+    """The last of four workers starts a second before all end: they lived for 4, 3, 2 and 1 s."""
+    writer = TraceWriter(tmp_path)
+    main = writer.process(pid=1, name="main")
+    thread = main.thread()
+    thread.begin_operation(0, "simulation")
+    for number in range(4):
+        thread.boundary(number * S, (number + 1) * S, Category.WAIT, f"posix.read pipe:[{number}]")
+        worker = writer.process(pid=2 + number, name=f"worker-{number}", start_ticks=number * S)
+        own = worker.thread()
+        own.boundary(number * S, 4 * S, Category.SIMULATOR, "step")
+        own.boundary(4 * S, 4 * S, Category.WAIT, f"posix.write pipe:[{number}]")
+        worker.stop(4 * S)
+    thread.end(4 * S)
+    main.stop(4 * S)
+    (group,) = path_of(writer.write_complete()).followed
+    assert group.rounds == 1
+
+
+@pytest.mark.parametrize(("at_a_time", "paces"), [(4, "worker-0"), (2, "main")])
+def test_who_starts_workers_anew_paces_a_run_in_their_place(at_a_time: int, paces: str, tmp_path: Path) -> None:
+    """Main has no operation of its own; of four workers each simulates for a second, all at once or two at a time."""
+    writer = TraceWriter(tmp_path)
+    main = writer.process(pid=1, name="main")
+    main.thread().boundary(0, 4 * S, Category.WAIT, "_thread.lock.acquire")
+    reader = main.thread()
+    for number in range(4):
+        start = number // at_a_time * S
+        worker = writer.process(pid=2 + number, parent_pid=1, name=f"worker-{number}", start_ticks=start)
+        own = worker.thread()
+        own.begin_operation(start, "simulation")
+        own.end(start + S)
+        own.boundary(start + S, start + S, Category.WAIT, f"posix.write pipe:[{number}]")
+        worker.stop(start + S)
+        reader.boundary(number * S, number * S + S, Category.WAIT, f"posix.read pipe:[{number}]")
+    main.stop(4 * S)
+    path = path_of(writer.write_complete())
+    assert path.process == paces
+    # A lock that main waits for is its own thread's, which reads what workers send.
+    assert [(len(group.names), round(group.wait_s), group.rounds) for group in path.followed] == (
+        [(4, 4, 2)] if paces == "main" else []
+    )
+
+
 @pytest.mark.parametrize(
     ("function", "kind"),
     [

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, takewhile
 from typing import NamedTuple
 
 from rlscope.analysis.account.causes import Cause
 from rlscope.analysis.account.kinds import Bound, Kind
 from rlscope.analysis.account.owner_path import Followed, OwnerPath
-from rlscope.analysis.lines.own_lines import OwnLines
+from rlscope.analysis.lines.own_lines import OwnLine, OwnLines, bare_name, is_public
 from rlscope.analysis.rows import Row, Rows, sums
 from rlscope.analysis.table_rows import BreakdownRow
 from rlscope.analysis.tables.purposes import OF_PART, PurposeRow
@@ -39,6 +39,8 @@ class AccountRow(Row):
         line: The line of it with most of the time; 0 if it is not known.
         line_share: Which part of the row's stacks passes that line, from 0 to 1.
         called: What was called there and had most of it: a function of a library, or a native one; else empty.
+        apart: The function that is for this alone, so that to change it changes nothing else: what was called there, or
+            the program's own one; else empty.
         evidence: The rows of which table, and which of them, they are the sum of.
     """
 
@@ -55,7 +57,12 @@ class AccountRow(Row):
     line: int
     line_share: float
     called: str
+    apart: str
     evidence: str
+
+
+#: Names and values of columns that tell which stacks are meant.
+_Stacks = tuple[tuple[str, str | tuple[str, ...]], ...]
 
 
 class _Key(NamedTuple):
@@ -67,9 +74,14 @@ class _Key(NamedTuple):
     on: str = ""
     assumed: bool = False
     evidence: str = ""
-    where: tuple[tuple[str, str], ...] = ()  # columns of the stacks that show it
+    where: _Stacks = ()  # columns of the stacks that show it
+    whose: str = ""  # the process of these, if it is another one
 
 
+#: Parts of a life in which a process trains, as far as is known.
+_TRAINING = tuple(part.value for part in LifePart if part not in (LifePart.STARTING_UP, LifePart.AFTERWARDS))
+#: A row in no stage with such a share of the wall time is divided by the lines that lead to it.
+_LEAST_DIVIDED = 0.05
 #: The name of waits in no call that is known.
 BLOCKED = "(blocked)"
 #: Of what is not done for training.
@@ -115,14 +127,16 @@ def account_rows(
             lengths[key] = lengths.get(key, 0) + ns
     if recording_ns:
         lengths[_Key(Cause.RECORDING, evidence=_query("processes", {"process": path.process}))] = recording_ns
-    for key, ns in _divided(waited_ns, _waits_of(path)):
+    for key, ns in _divided(waited_ns, _waits_of(path, lines)):
         lengths[key] = lengths.get(key, 0) + ns
     wall_ns = sum(lengths.values())
-    ordered = sorted(lengths.items(), key=lambda each: (-each[1], each[0]))
-    return Rows(
-        AccountRow,
-        (_row(path.process, key, ns, ns / wall_ns, lines) for key, ns in ordered if ns),
-    )
+    found = [
+        _row(path.process, key, part_ns, part_ns / wall_ns, line)
+        for key, ns in sorted(lengths.items())
+        for line, part_ns in _by_line(path.process, key, ns, ns / wall_ns, lines)
+        if part_ns
+    ]
+    return Rows(AccountRow, sorted(found, key=lambda row: -row.seconds))
 
 
 _Place = tuple[str, str, str, str]
@@ -144,31 +158,76 @@ def _left_by_recording(purposes: Iterable[PurposeRow], breakdown: Iterable[Break
     return {place: 1 - added_s.get(place, 0.0) / s if s > 0 else 1.0 for place, s in recorded_s.items()}
 
 
-def _row(process: str, key: _Key, ns: int, share: float, lines: OwnLines) -> AccountRow:
-    found = lines.of(**({"process": process} | dict(key.where))) if key.where else None
-    function, file, line, line_share, called = "", "", 0, 0.0, ""
+def _by_line(process: str, key: _Key, ns: int, share: float, lines: OwnLines) -> Iterator[tuple[OwnLine | None, int]]:
+    """Yield the lines of a row with its nanoseconds: several of a large one whose cause is not known, else one."""
+    process = key.whose or process
+    if key.cause.is_known or share < _LEAST_DIVIDED or not key.where:
+        yield lines.of(process, **dict(key.where)) if key.where else None, ns
+        return
+    places = lines.places(process, **dict(key.where)) or [(None, 1.0)]
+    ends = [round(ns * reached) for reached in accumulate((part for _, part in places), initial=0.0)]
+    yield from zip(
+        (line for line, _ in places), (end - start for start, end in pairwise([*ends[:-1], ns])), strict=True
+    )
+
+
+def _row(process: str, key: _Key, ns: int, share: float, found: OwnLine | None) -> AccountRow:
+    function, file, line, line_share, called, apart = "", "", 0, 0.0, "", ""
     if found is not None:
         function, file, line, line_share = found.function, found.path, found.line, found.line_share
-        called = _public(found.native) if found.native else _called(found.called)
+        called = _called(found, key)
+        apart = _apart(found, key.cause, called)
     return AccountRow(
         process, key.cause.value, key.stage, key.category, key.on, ns / NS_PER_S, share, key.assumed,
-        function, file, line, line_share, called, key.evidence,
+        function, file, line, line_share, called, apart, key.evidence,
     )  # fmt: skip
 
 
-def _called(functions: Sequence[str]) -> str:
-    """Return the innermost of functions, each a file and a name; of code that an import runs the import."""
-    if not functions:
+def _apart(found: OwnLine, cause: Cause, called: str) -> str:
+    """Return what to change of an own line: what was called there, or the own function; empty if others need it, too.
+
+    A simulation is there for what its own library does: a wrapper whose `step` only hands on is nothing to change.
+    """
+    is_called = bool(found.entry) and found.is_entry_apart and not found.native
+    is_own = found.is_apart and bare_name(found.function) not in map(bare_name, found.called)
+    if called.startswith("import ") or (cause.is_known and not is_own):
         return ""
-    file, _, name = functions[-1].rpartition(" ")
-    imported = next((each for each in functions if each.endswith(" <module>")), "")
-    return f"import {imported.partition('/')[0].partition(' ')[0].removesuffix('.py')}" if imported else name or file
+    if is_own and not (is_called and is_public(found.entry)):
+        return found.function
+    return called if is_called or (found.native and not found.called) else ""
+
+
+def _called(found: OwnLine, key: _Key) -> str:
+    """Return what was called at an own line: a native function, or one of a library.
+
+    It is rather the latter where the layer is not told, as of waits. Of code that an import runs it is the import.
+    """
+    is_told_by_entry = found.entry and key.cause not in _OF_RESOURCE.values() and not key.cause.has_layers
+    if found.native and found.native != key.on and not is_told_by_entry:
+        return _public(found.native)
+    imported = next((each for each in found.called if each.endswith(" <module>")), "")
+    if imported:
+        return f"import {imported.partition('/')[0].partition(' ')[0].removesuffix('.py')}"
+    return _written(found.entry)
 
 
 def _public(function: str) -> str:
     """Return a native function as people write it: `torch.linear` for `torch._C._nn.linear`."""
     *around, name = function.split(".")
     return ".".join([*(part for part in around if not part.startswith("_")), name])
+
+
+def _written(function: str) -> str:
+    """Return a function of Python as people write it: `copy.deepcopy` for `copy.py deepcopy`; a method with its class.
+
+    Modules and packages whose names begin with `_` have helpers, whose functions people know by what is around these.
+    """
+    file, _, name = function.rpartition(" ")
+    if "." in name or not file or file.startswith(("/", "<")):
+        return name
+    parts = file.removesuffix(".py").removesuffix("/__init__").split("/")
+    public = takewhile(lambda part: not part.startswith("_"), parts)
+    return ".".join([*public, name])
 
 
 def _cause_of(row: PurposeRow) -> Cause:
@@ -208,7 +267,7 @@ def _key_of(row: PurposeRow, cause: Cause) -> _Key:
     )
 
 
-def _waits_of(path: OwnerPath) -> Mapping[_Key, float]:
+def _waits_of(path: OwnerPath, lines: OwnLines) -> Mapping[_Key, float]:
     """Return what a process waited for while it trained: seconds that say which share of its waits each has."""
     found: dict[_Key, float] = {}
 
@@ -217,44 +276,71 @@ def _waits_of(path: OwnerPath) -> Mapping[_Key, float]:
             found[key] = found.get(key, 0.0) + seconds
 
     for group in path.followed:
-        for key, seconds in _work_of(path.process, group):
+        for key, seconds in _work_of(path.process, group, lines):
             add(key, seconds)
     for wait in path.unfollowed:
         evidence = _query("waits", {"process": path.process, "function": wait.function})
         cause = Cause.DISK if wait.kind == DISK else Cause.WAITING
         if not wait.kind and wait.function == BLOCKED:
             cause = Cause.BLOCKED
-        where = (("category", Category.WAIT.label), ("function", wait.function))
-        add(_Key(cause, on=wait.function, evidence=evidence, where=where), wait.seconds)
+        add(_Key(cause, on=wait.function, evidence=evidence, where=_waiting_in(wait.function)), wait.seconds)
     return found
 
 
-def _work_of(process: str, group: Followed) -> Iterator[tuple[_Key, float]]:
+def _waiting_in(*functions: str) -> _Stacks:
+    """Return which stacks show where a process waits in these functions."""
+    return (("part", _TRAINING), ("category", Category.WAIT.label), ("function", functions))
+
+
+def _work_of(process: str, group: Followed, lines: OwnLines) -> Iterator[tuple[_Key, float]]:
     """Yield what processes did that another one waited for, and what of the wait that does not explain."""
     on = group_name(group.names)
     evidence = _query("dependencies", {"process": process, "on": "|".join(group.names)})
     scale = group.worked_s / group.mean_s if group.mean_s > 0 else 0.0
-    # What has no name in processes that live for a moment is what starting and ending them takes.
-    unnamed = Cause.PROCESSES if group.rounds > 1 else Cause.NO_STAGE
+    waiting = _waiting_in(*group.functions)
     for kind, seconds in group.mix.items():
-        yield _key_of_work(kind, on, evidence, unnamed, group.names[0]), seconds * scale
+        longest = max(range(len(group.works)), key=lambda place: group.works[place].mix.get(kind, 0.0))
+        of_one = group.names[longest]
+        cause = _cause_of_work(kind)
+        s = seconds * scale
+        if cause is Cause.NO_STAGE and group.rounds > 1:
+            # What has no name in processes that live for a moment is what starting and ending them takes, but for what
+            # they do in the program's own code.
+            own_s = s * lines.own_share(of_one, kind.category)
+            yield _Key(Cause.PROCESSES, on=on, assumed=True, evidence=evidence, where=waiting), s - own_s
+            s = own_s
+        if cause.has_layers:
+            stage = kind.stage if kind.stage in STAGES else ""
+            yield _Key(cause, stage, kind.category, on, True, evidence, _working(kind), of_one), s
+        elif cause is Cause.WAITING and group.idle is not None:
+            place, wait = group.idle
+            where, whose = _waiting_in(wait.function), group.names[place]
+            yield _Key(cause, on=on, assumed=True, evidence=evidence, where=where, whose=whose), s
+        else:
+            where = waiting if cause is Cause.WAITING else ()
+            yield _Key(cause, on=on, assumed=True, evidence=evidence, where=where), s
+    left_s = group.spread_s
+    if group.slowest is not None:
+        mix = group.works[group.slowest].mix
+        kind = max(mix, key=lambda each: mix[each] - group.mix.get(each, 0.0))
+        slowest = group.names[group.slowest]
+        key = _Key(Cause.SLOWEST, on=slowest, assumed=True, evidence=evidence, where=_working(kind), whose=slowest)
+        yield key, group.slowest_s
+        left_s -= group.slowest_s
     rest = Cause.PROCESSES if group.rounds > 1 else Cause.MESSAGES
-    yield _Key(rest, on=on, assumed=True, evidence=evidence), group.spread_s
+    yield _Key(rest, on=on, assumed=True, evidence=evidence, where=waiting), left_s
 
 
-def _key_of_work(kind: Kind, on: str, evidence: str, unnamed: Cause, process: str) -> _Key:
-    """Return the row in which work counts that others did; `process` is one of them, whose stacks show where."""
+def _working(kind: Kind) -> _Stacks:
+    """Return which stacks of a process that was waited for show where it did work of a kind."""
+    return ("stage", kind.stage), ("category", kind.category)
+
+
+def _cause_of_work(kind: Kind) -> Cause:
+    """Return the cause of what a process did that another one waited for."""
     if kind.bound is Bound.WAITING:
-        return _Key(Cause.WAITING, on=on, assumed=True, evidence=evidence)
-    cause = _OF_BOUND.get(kind.bound)
-    if cause is not None:
-        return _Key(cause, on=on, assumed=True, evidence=evidence)
-    where = {"process": process, "category": kind.category}
-    if kind.stage in STAGES:
-        where["stage"] = kind.stage
-        return _Key(Cause(kind.stage), kind.stage, kind.category, on, True, evidence, tuple(where.items()))
-    layer = kind.category if unnamed.has_layers else ""
-    return _Key(unnamed, "", layer, on, True, evidence, tuple(where.items()))
+        return Cause.WAITING
+    return _OF_BOUND.get(kind.bound) or (Cause(kind.stage) if kind.stage in STAGES else Cause.NO_STAGE)
 
 
 def group_name(names: Sequence[str]) -> str:

@@ -44,6 +44,7 @@ class Cause(Name):
         "processes", "starting and ending processes", True, False,
         "start processes once: workers that stay (persistent_workers=True), or none",
     )  # fmt: skip
+    SLOWEST = "slowest", "waiting for the slowest", True, False, ""
     MESSAGES = "messages", "messages and taking turns", True, False, ""
     NO_STAGE = "no_stage", "in no stage", False, True, ""
     NO_LOOP = "no_loop", "in no loop", False, True, ""

@@ -1,6 +1,6 @@
 """The waits of processes that count: for which process each was, as far as that is known."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from rlscope.analysis.account.kinds import ProcessTime, waiting_s
@@ -58,7 +58,10 @@ class CountedWaits:
         ]
         linked = {(edge.process, edge.phase, edge.stream) for edge in self._edges}
         rows = [row for row in waits if row.process in times and _counts(row.process, row.phase, evaluating)]
-        self._waits = _counted(rows, times, linked)
+        readers = {
+            row.process for row in rows if not sends(row.function) and (row.process, row.phase, row.stream) in linked
+        }
+        self._waits = _counted(rows, times, linked, readers)
         self.links = self._find_links(times)
         self.open_s = sums((wait.row.process, wait.counted_s) for wait in self._waits if wait.is_open)
         self.between_s = sums(
@@ -69,6 +72,19 @@ class CountedWaits:
             for wait in self._waits
             if wait.is_for_process and not wait.is_open and not wait.is_linked
         )
+
+    def functions(self, process: str, others: Collection[str], are_open_followed: bool) -> tuple[str, ...]:
+        """Return the functions in which a process waited for these others; of open waits as well if those are, too."""
+        channels = {
+            (edge.process, edge.phase, edge.stream) for edge in self._edges if edge.process == process
+            if edge.on in others
+        }  # fmt: skip
+        names = {
+            wait.row.function
+            for wait in self._waits
+            if wait.channel in channels or (are_open_followed and wait.is_open and wait.row.process == process)
+        }
+        return tuple(sorted(names))
 
     def not_followed(self, process: str, are_open_followed: bool) -> tuple[Wait, ...]:
         """Return the waits of a process that are followed to no other process, by function, the longest first.
@@ -106,7 +122,8 @@ class _CountedWait:
 
     Of a row with 100 entries, 10 s of waiting, 8 s of it in the loop and 5 s of it in operations: `counted_s` is 8,
     `between_s` (counted, but in no operation) is 3, and `counted` (entries that count, in proportion) is 80.
-    `is_linked` says that its other end is known.
+    `is_linked` says that its other end is known, `reads` that the process reads from others: if it waits for its own
+    thread, that may be one that reads.
     """
 
     row: WaitRow
@@ -114,6 +131,7 @@ class _CountedWait:
     between_s: float
     counted: float
     is_linked: bool
+    reads: bool
 
     @property
     def function(self) -> tuple[str, str]:
@@ -126,19 +144,20 @@ class _CountedWait:
         return self.row.process, self.row.phase, self.row.stream
 
     @property
+    def _may_be_for_process(self) -> bool:
+        is_for_thread = self.row.function.startswith(FOR_THREADS)
+        return self.row.kind not in WITHOUT_PROCESS and (self.reads or not is_for_thread)
+
+    @property
     def is_open(self) -> bool:
         """Tell whether the wait has no recorded other end but may be for another process."""
-        return not self.row.stream and _may_be_for_process(*self.function)
+        return not self.row.stream and self._may_be_for_process
 
     @property
     def is_for_process(self) -> bool:
         """Tell whether the wait is open, or for an end of a channel to be read from."""
-        is_channel = self.row.stream != "" and _may_be_for_process(*self.function)
+        is_channel = self.row.stream != "" and self._may_be_for_process
         return self.is_open or (is_channel and not sends(self.row.function))
-
-
-def _may_be_for_process(function: str, kind: str) -> bool:
-    return kind not in WITHOUT_PROCESS and not function.startswith(FOR_THREADS)
 
 
 def _counts(process: str, phase: str, evaluating: Set[str]) -> bool:
@@ -146,9 +165,12 @@ def _counts(process: str, phase: str, evaluating: Set[str]) -> bool:
 
 
 def _counted(
-    rows: Sequence[WaitRow], times: Mapping[str, ProcessTime], linked: Set[tuple[str, str, str]]
+    rows: Sequence[WaitRow],
+    times: Mapping[str, ProcessTime],
+    linked: Set[tuple[str, str, str]],
+    readers: Set[str],
 ) -> list[_CountedWait]:
-    """Find what counts of each row; `linked` are the channels whose other end is known."""
+    """Find what counts of each row; `linked` are channels whose other end is known, `readers` those who read them."""
     is_whole = [row.phase != NO_PHASE or not times[row.process].has_loop for row in rows]
     counted_s = [row.wait_s if whole else row.in_loop_s for row, whole in zip(rows, is_whole, strict=True)]
     # While a device works or something is compiled, the breakdown's time has another cause than waiting.
@@ -163,6 +185,7 @@ def _counted(
             0.0 if whole else (seconds - row.in_operations_s) * shares[row.process],
             row.count * seconds / row.wait_s if row.wait_s > 0 else 0.0,
             (row.process, row.phase, row.stream) in linked,
+            row.process in readers,
         )
         for row, seconds, whole in zip(rows, counted_s, is_whole, strict=True)
     ]

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from rlscope.analysis.account.causes import Cause
+from rlscope.analysis.account.words import backends
 from rlscope.analysis.memory.rows import MemoryGrowthRow
 from rlscope.analysis.ranks.rows import StragglerRow
 from rlscope.analysis.rows import sums
@@ -24,6 +25,10 @@ HOW_TO_NAME = (
 )
 #: Operations that are for something else than training.
 _OF_PURPOSE = frozenset(each.value for each in Purpose if each not in OF_PART.values())
+#: Layers in which a thread works.
+_WORKING = tuple(each.label for each in (Category.PYTHON, Category.NATIVE, Category.SIMULATOR, Category.BACKEND))
+#: Who runs for a smaller part of its work waits for threads; that is said where it lacks such a part of the loop.
+LEAST_RUN, LEAST_LOCKED = 0.5, 0.1
 #: An operation that grows is worth a sentence where it has such a share of the run.
 LEAST_GROWN = 0.05
 
@@ -31,7 +36,8 @@ LEAST_GROWN = 0.05
 def findings(tables: RunTables) -> list[str]:
     """Say what stands out, safe to be shown."""
     found = (
-        *straggler_sentences(tables.stragglers), *longer_sentences(tables), *growth_sentences(tables.memory_growth),
+        *straggler_sentences(tables.stragglers), *lock_sentences(tables), *longer_sentences(tables),
+        *growth_sentences(tables.memory_growth),
     )  # fmt: skip
     return [printable(sentence) for sentence in found]
 
@@ -86,6 +92,31 @@ def longer_sentences(tables: RunTables) -> Iterator[str]:
                 f"Each {row.operation} takes longer than the one before it, by {duration(row.slope_s)} {slope}: "
                 f"{duration(row.first_s)} at first, {duration(row.last_s)} at the end of {row.count:,}."
             )
+
+
+def lock_sentences(tables: RunTables) -> Iterator[str]:
+    """Say that a process's calls of PyTorch mostly waited while other threads of it ran, which keep Python's lock.
+
+    Who computes by a pool of threads computes beside them, so that it runs as well. That is not so where there is a
+    device, another process to communicate with, another backend, or too many threads for the cores.
+    """
+    path = tables.path
+    if path is None or tables.gpu or tables.collectives or tables.cores.is_own_doing or backends(tables) != {"torch"}:
+        return
+    if any(row.process == path.process and row.threads_in_operations > 1 for row in tables.processes):
+        return
+    worked_s = sums(
+        (row.operation, row.seconds)
+        for row in tables.breakdown
+        if row.process == path.process and row.category in _WORKING and row.operation != NO_OPERATION
+    )
+    worked = sum(worked_s.values())
+    ran = sum(row.cpu_s for row in tables.cpu_times if row.process == path.process and row.operation in worked_s)
+    if 0 < ran < LEAST_RUN * worked and worked - ran >= LEAST_LOCKED * path.total_s:
+        yield (
+            f"In its operations {path.process} ran for {duration(ran)} of {duration(worked)}, and for the rest other "
+            "threads of it did. A thread of Python keeps the interpreter's lock: give its work to a process."
+        )
 
 
 def growth_sentences(rows: Iterable[MemoryGrowthRow]) -> Iterator[str]:

@@ -30,12 +30,14 @@ class Work:
         followed: whom it waited for.
         waits: all seconds that it waited, by stage; which of them were for whom is not recorded.
         mix: its seconds, with what was done during waits in their place, and what is left of them.
+        unfollowed: its waits that were not followed, by function, the longest first.
     """
 
     own: Mix
     followed: tuple["Followed", ...]
     waits: Mapping[str, float]
     mix: Mix
+    unfollowed: tuple[Wait, ...]
 
     @cached_property
     def total_s(self) -> float:
@@ -57,6 +59,8 @@ class Followed:
             operations, for being asked; in the order of `names`; all that it did, if nothing shows where the loop is.
         assumed_s: of `wait_s`, what has no recorded other end.
         rounds: how many sets of them lived one after the other: 10 where 20 did, two at a time.
+        waits_s: of `wait_s` without what is assumed, what was for each of them, in the order of `names`.
+        functions: in which it waited for them.
     """
 
     names: tuple[str, ...]
@@ -64,6 +68,8 @@ class Followed:
     works: tuple[Work, ...]
     assumed_s: float
     rounds: int
+    waits_s: tuple[float, ...]
+    functions: tuple[str, ...]
 
     @cached_property
     def mix(self) -> Mix:
@@ -88,6 +94,34 @@ class Followed:
         """
         return self.wait_s - self.worked_s
 
+    @cached_property
+    def slowest(self) -> int | None:
+        """Return the place of the one that the others were waited with for; None if no one has most of the waits.
+
+        Whoever waits for all of them waits for the one with most work.
+        """
+        longest = max(range(len(self.works)), key=lambda place: self.works[place].total_s)
+        is_slowest = self.rounds == 1 and len(self.works) > 1 and self.waits_s[longest] > sum(self.waits_s) / 2
+        return longest if is_slowest else None
+
+    @cached_property
+    def idle(self) -> tuple[int, Wait] | None:
+        """Return the place of the one that waits longest for no process, and its longest such wait; None if none does.
+
+        It is none where other waits are longer, as for processes that it waits for itself.
+        """
+        waits = [(place, work.unfollowed[0]) for place, work in enumerate(self.works) if work.unfollowed]
+        longest = max(waits, key=lambda each: each[1].seconds, default=None)
+        is_most = longest is not None and longest[1].seconds > waiting_s(self.works[longest[0]].mix) / 2
+        return longest if is_most else None
+
+    @property
+    def slowest_s(self) -> float:
+        """Return which part of `spread_s` is because the slowest of them works for longer than they do on average."""
+        if self.slowest is None:
+            return 0.0
+        return min(self.spread_s, self.works[self.slowest].total_s - self.mean_s)
+
 
 @dataclass(frozen=True, eq=False)
 class OwnerPath(Work):
@@ -96,13 +130,11 @@ class OwnerPath(Work):
     Attributes:
         process: that paces it: the one with most seconds in its loop, but for waiting to be asked; if one with at
             least half as many reports progress, that one.
-        unfollowed: its waits that were not followed, by function, the longest first.
         time: its own, with what was left out.
         beside_s: seconds in which two or more threads of it, or of those that were followed, were busy at once.
     """
 
     process: str
-    unfollowed: tuple[Wait, ...]
     time: ProcessTime
     beside_s: float
 
@@ -128,7 +160,21 @@ def owner_path(
     root = max(_reporting(rows, candidates, follower) or candidates, key=follower.busy_s, default=None)
     if root is None or sum(times[root].mix.values()) <= 0:
         return None
-    return follower.path_from(root, set(candidates))
+    return follower.path_from(_starter(root, rows, times), set(candidates))
+
+
+def _starter(process: str, rows: Mapping[str, ProcessRow], times: Mapping[str, ProcessTime]) -> str:
+    """Return who paces a run in the place of a process that lived for one of several rounds: it started them all.
+
+    Main starts a pool of workers anew for each generation: no worker lives for long, though all work is theirs.
+    """
+    row = rows[process]
+    same = [each for each in rows.values() if _without_numbers(each.process) == _without_numbers(process)]
+    starter = row.parent
+    while starter is not None and starter in rows and starter not in times:  # machinery, such as a server that forks
+        starter = rows[starter].parent
+    is_one_of_many = row.iterations == 0 and _rounds(same) > 1
+    return starter if is_one_of_many and starter is not None and starter in times else process
 
 
 def _reporting(rows: Mapping[str, ProcessRow], candidates: Sequence[str], follower: "_Follower") -> list[str]:
@@ -168,7 +214,7 @@ class _Follower:
         open_for = self._ends_of_open(waited_for, candidates - {root}) if open_s > 0 else set()
         for process in open_for - set(works):
             works[process] = self._work_of(process, {process: 0}, works)
-        groups = self._groups(waited_for, works, open_s, open_for)
+        groups = self._groups(root, waited_for, works, open_s, open_for)
         time = self._times[root]
         own, waits = _without_waits(time.mix, sum(group.wait_s for group in groups)), _by_stage(time.mix)
         return OwnerPath(
@@ -214,13 +260,17 @@ class _Follower:
         links, mix = self._waits.links[process], self._times[process].mix
         farther = {other: s for other, s in links.items() if distances.get(other, 0) > distances[process]}
         waited_s = sum(links.values()) + self._waits.open_s.get(process, 0.0) + self._waits.unlinked_s.get(process, 0.0)
-        own, groups, waits = _without_waits(mix, waited_s), self._groups(farther, works, 0.0, set()), _by_stage(mix)
-        return Work(own, groups, waits, _joined(own, groups, waits))
+        own, groups, waits = (
+            _without_waits(mix, waited_s),
+            self._groups(process, farther, works, 0.0, set()),
+            _by_stage(mix),
+        )
+        return Work(own, groups, waits, _joined(own, groups, waits), self._waits.not_followed(process, True))
 
     def _groups(
-        self, waited_for: Mapping[str, float], works: Mapping[str, Work], open_s: float, open_for: Set[str]
+        self, waits: str, waited_for: Mapping[str, float], works: Mapping[str, Work], open_s: float, open_for: Set[str]
     ) -> tuple[Followed, ...]:
-        """Group the processes that were waited for by their names without numbers at the end.
+        """Group the processes that the one called `waits` waited for by their names without numbers at the end.
 
         Of `open_s` seconds without a recorded other end, each group of `open_for` gets its share by mean work: of 6 s,
         a group of workers with 4 s of work gets 4 s, and a server with 2 s gets 2 s.
@@ -241,12 +291,19 @@ class _Follower:
             if wait_s > 0:
                 rounds = _rounds([self._rows[process] for process in group])
                 own = tuple(works[process] for process in group)
-                found.append(Followed(tuple(group), wait_s, own, assumed_s, rounds))
+                waits_s = tuple(waited_for.get(process, 0.0) for process in group)
+                functions = self._waits.functions(waits, group, assumed_s > 0)
+                found.append(Followed(tuple(group), wait_s, own, assumed_s, rounds, waits_s, functions))
         return tuple(sorted(found, key=lambda group: -group.wait_s))
 
 
 def _rounds(rows: Sequence[ProcessRow]) -> int:
-    """Return how many sets of processes lived one after the other: their number by how many lived at a time."""
+    """Return how many sets of processes lived one after the other: their number by how many lived at a time.
+
+    Those that all lived at some time are one set, however long it took to start them.
+    """
+    if max(row.start_s for row in rows) < min(row.end_s for row in rows):
+        return 1
     lived_s = covered_s = 0.0
     reached_s = float("-inf")
     for row in sorted(rows, key=lambda row: row.start_s):

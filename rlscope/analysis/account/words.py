@@ -41,13 +41,14 @@ class Line(NamedTuple):
 
 
 def account_lines(tables: RunTables) -> list[Line]:
-    """Return the causes of an account, the longest first: rows of one name are one line."""
-    found: dict[str, Line] = {}
+    """Return the causes of an account, the longest first: rows of one name, in no stage of one line, are one."""
+    found: dict[tuple[str, str], Line] = {}
     layers = layer_words(tables)
     for row in tables.account:
-        name = row_words(row, layers)
-        line = found.get(name, Line(name, 0.0, 0.0, _where(row, tables), row.category))
-        found[name] = line._replace(seconds=line.seconds + row.seconds, share=line.share + row.share)
+        name, where = row_words(row, layers), _where(row, tables)
+        key = name, "" if Cause(row.cause).is_known else where
+        line = found.get(key, Line(name, 0.0, 0.0, where, row.category))
+        found[key] = line._replace(seconds=line.seconds + row.seconds, share=line.share + row.share)
     return sorted(found.values(), key=lambda line: -line.seconds)
 
 
@@ -89,16 +90,21 @@ def row_words(row: AccountRow, layers: Mapping[str, str]) -> str:
     layer = f", {layers.get(row.category, row.category)}" if cause.has_layers else ""
     if cause in (Cause.WAITING, Cause.DISK):
         return f"{cause.words}{' for' if row.assumed else ' in'} {row.on}" if row.on else cause.words
-    if cause in (Cause.MESSAGES, Cause.PROCESSES):
+    if cause in (Cause.MESSAGES, Cause.PROCESSES, Cause.SLOWEST):
         return f"{cause.words}, {row.on}"
     if cause is Cause.GPU:
         return f"{cause.words}, {Cause(row.stage).words}" if row.stage else cause.words
     return f"{cause.words}{layer}{f' in {row.on}' if row.on and cause.has_layers else ''}"
 
 
+def backends(tables: RunTables) -> set[str]:
+    """Return the packages of the backends that a run used."""
+    return {row.boundary.partition(".")[0] for row in tables.crossings} & BACKENDS.keys()
+
+
 def layer_words(tables: RunTables) -> dict[str, str]:
     """Return what layers are called: the backend by its name, if the run has only one."""
-    used = {row.boundary.partition(".")[0] for row in tables.crossings} & BACKENDS.keys()
+    used = backends(tables)
     words = {label: category.words for label, category in CATEGORIES.items()}
     return words | ({Category.BACKEND.label: BACKENDS[used.pop()]} if len(used) == 1 else {})
 

@@ -14,11 +14,22 @@ from rlscope.analysis.sweep import ProcessSweep, TraceSweep
 from rlscope.analysis.swept import SweptPurpose
 from rlscope.analysis.tables.loop import Loops
 from rlscope.analysis.tables.purposes import part_of, purpose_of
+from rlscope.model import LifePart, Purpose
 
 #: The code of a program that was not read from a file, as of `python -c`, has such a name, and much made code as well.
 _NO_FILE = "<"
-#: More than this part of it is most of it.
-_MOST = 0.5
+#: More than this part of it is most of it, and of this one nearly all.
+_MOST, _NEARLY_ALL = 0.5, 0.95
+#: Time is divided among so many lines at most, each of which has such a part of it and was seen so often.
+_MOST_PLACES, _LEAST_PLACE, _LEAST_STACKS = 3, 0.15, 10
+#: Parts of a life in which a process does not train.
+_AROUND = (LifePart.STARTING_UP.value, LifePart.AFTERWARDS.value)
+#: They are functions until Python 3.12; people take them for a part of the one that they are in.
+_COMPREHENSIONS = ("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>")
+#: Where multiprocessing's processes begin; around it is what the parent was in.
+_BEGINNING = "multiprocessing/process.py BaseProcess._bootstrap"
+#: They call what a process or a thread was started to run.
+_STARTERS = ("multiprocessing/process.py BaseProcess.", "threading.py Thread.")
 _Function = tuple[str, str, int]  # file, qualified name, first line
 
 
@@ -61,9 +72,13 @@ class OwnLine(NamedTuple):
         line_share: Which part passes the line.
         called: The functions that were called there and that most of the line's time passes, the outer one first, as
             `copy.py deepcopy`. Empty if most of it was in the line itself.
+        entry: The one of these that a person would name, as `copy.py deepcopy` rather than its helpers; "" of none.
+        is_apart: Whether nearly all of the function's time is like this, whatever the layer.
+        is_entry_apart: Whether nearly all of the entry's time is.
         native: The native function in which most of the line's time was, such as `torch.addmm`; "" if that was Python.
         stacks: How many stacks were seen that pass the function.
         seen: Of so many.
+        place: The function's file, qualified name and first line.
     """
 
     function: str
@@ -72,9 +87,13 @@ class OwnLine(NamedTuple):
     share: float
     line_share: float
     called: tuple[str, ...]
+    entry: str
+    is_apart: bool
+    is_entry_apart: bool
     native: str
     stacks: int
     seen: int
+    place: tuple[str, str, int]
 
     @property
     def text(self) -> str:
@@ -125,19 +144,76 @@ class ProcessStacks:
     @cached_property
     def own_functions(self) -> list[tuple[_Function, ...]]:
         """Return of each stack the own functions that it passes, the outermost first, each once."""
+        return self._own_functions(is_begun=False)
+
+    @cached_property
+    def begun_functions(self) -> list[tuple[_Function, ...]]:
+        """Return the same without those in which the parent of the process was when it forked."""
+        return self._own_functions(is_begun=True)
+
+    def _own_functions(self, is_begun: bool) -> list[tuple[_Function, ...]]:
         found: list[tuple[_Function, ...]] = []
-        for row, is_own in zip(self.stacks, self.is_own, strict=True):
-            around = () if row.caller is None else found[row.caller]
+        for row, name, is_own in zip(self.stacks, self.names, self.is_own, strict=True):
+            around = () if row.caller is None or (is_begun and name == _BEGINNING) else found[row.caller]
             function = (row.file, row.function, row.first_line)
-            found.append(around if not is_own or function in around else (*around, function))
+            is_new = is_own and function not in around and not row.function.endswith(_COMPREHENSIONS)
+            found.append((*around, function) if is_new else around)
         return found
 
-    def own_line(self, is_asked: Callable[[StackTime], bool]) -> OwnLine | None:
+    @cached_property
+    def names(self) -> list[str]:
+        """Return of each stack the function as `OwnLine.called` has it: `copy.py deepcopy`."""
+        return [f"{short_path(row.file)} {row.function}" for row in self.stacks]
+
+    def runs_own(self, stack: int | None) -> bool:
+        """Return whether a stack passes own code since its process began, other than what is imported."""
+        return stack is not None and any(name != "<module>" for _, name, _ in self.begun_functions[stack])
+
+    def own_line(
+        self, is_asked: Callable[[StackTime], bool], is_like: Callable[[StackTime], bool] | None = None
+    ) -> OwnLine | None:
         """Return the innermost own function that most of the time passes for which this is asked, and its line.
 
         If none has more than half of it, it is the one with most. None where no own function was seen.
+
+        Args:
+            is_asked: Whether time counts.
+            is_like: Whether it is for the same, perhaps in another layer: what was called there and is for nothing else
+                is named, such as `PPO.train` of an update, but not `PPO.learn`. The same as `is_asked` unless given.
         """
-        asked = [time for time in self.times if is_asked(time)]
+        return self._line_of([time for time in self.times if is_asked(time)], is_like or is_asked)
+
+    def places(
+        self, is_asked: Callable[[StackTime], bool], is_like: Callable[[StackTime], bool]
+    ) -> list[tuple[OwnLine | None, float]]:
+        """Return the lines that lead to the time for which this is asked, and the share that each has of it.
+
+        Each is what `own_line` finds in the time that the ones before leave over. A function that is apart has all that
+        passes it, another one what passes its line. What is left at the end is one more: all, if few stacks were seen.
+        """
+        rest = [time for time in self.times if is_asked(time)]
+        whole_s = sum(time.seconds for time in rest)
+        found: list[tuple[OwnLine | None, float]] = []
+        while rest and len(found) < _MOST_PLACES:
+            line = self._line_of(rest, is_like)
+            passing = [] if line is None else [time for time in rest if self._passes(time, line)]
+            part = sum(time.seconds for time in passing) / whole_s if whole_s else 0.0
+            if line is None or part < _LEAST_PLACE or sum(time.stacks for time in passing) < _LEAST_STACKS:
+                break
+            scale = sum(time.seconds for time in rest) / (part * whole_s)
+            found.append((line._replace(share=line.share * scale, line_share=line.line_share * scale), part))
+            taken = set(map(id, passing))
+            rest = [time for time in rest if id(time) not in taken]
+        left = 1 - sum(part for _, part in found)
+        return [*found, (self._line_of(rest, is_like), left)] if rest else found
+
+    def _passes(self, time: StackTime, line: OwnLine) -> bool:
+        """Return whether time passes an own line, or its function if that is apart."""
+        if time.stack is None or line.place not in self.own_functions[time.stack]:
+            return False
+        return line.is_apart or self._inside(time.stack, line.place)[0] == line.line
+
+    def _line_of(self, asked: Sequence[StackTime], is_like: Callable[[StackTime], bool]) -> OwnLine | None:
         whole_s = sum(time.seconds for time in asked)
         seconds: dict[_Function, float] = defaultdict(float)
         depths: dict[_Function, float] = defaultdict(float)  # how many own functions are around it, times the seconds
@@ -153,7 +229,47 @@ class ProcessStacks:
         else:
             found = max(seconds, key=lambda function: (seconds[function], depths[function], function))
         passing = [time for time in asked if time.stack is not None and found in self.own_functions[time.stack]]
-        return self._described(found, passing, whole_s, sum(time.stacks for time in asked))
+        line = self._described(found, passing, whole_s, sum(time.stacks for time in asked))
+        entry, is_entry_apart = self._entry(line.called, is_like)
+        return line._replace(
+            entry=entry,
+            is_apart=self._is_apart(found, is_like) and not self._is_loop(found),
+            is_entry_apart=is_entry_apart,
+        )
+
+    @cached_property
+    def _trained(self) -> list[StackTime]:
+        """Return the times of training, without what comes in the middle of anything, such as collecting garbage."""
+        return [
+            time for time in self.times if time.part not in _AROUND and not Purpose(time.purpose).interrupts
+        ]  # fmt: skip
+
+    def _is_apart(self, function: _Function, is_like: Callable[[StackTime], bool]) -> bool:
+        """Return whether nearly all time of an own function in training is like this."""
+        times = [
+            time for time in self._trained if time.stack is not None and function in self.own_functions[time.stack]
+        ]
+        whole_s = sum(time.seconds for time in times)
+        return sum(time.seconds for time in times if is_like(time)) >= _NEARLY_ALL * whole_s
+
+    def _is_loop(self, function: _Function) -> bool:
+        """Return whether an own function is the training loop: it has nearly all time, and no library called it."""
+        passes: list[bool] = []
+        for row in self.stacks:
+            is_passed = row.caller is not None and passes[row.caller]
+            is_function = (row.file, row.function, row.first_line) == function
+            passes.append(is_passed or (is_function and self._is_called_by_own[len(passes)]))
+        passing_s = sum(time.seconds for time in self._trained if time.stack is not None and passes[time.stack])
+        return passing_s >= _NEARLY_ALL * sum(time.seconds for time in self._trained)
+
+    @cached_property
+    def _is_called_by_own(self) -> list[bool]:
+        """Return of each stack whether it has only own functions since its process or thread began."""
+        found: list[bool] = []
+        for row, is_own, name in zip(self.stacks, self.is_own, self.names, strict=True):
+            around = row.caller is None or found[row.caller]
+            found.append(name == _BEGINNING or ((is_own or name.startswith(_STARTERS)) and around))
+        return found
 
     def _described(self, function: _Function, passing: Sequence[StackTime], whole_s: float, seen: int) -> OwnLine:
         lines: dict[int, list[tuple[StackTime, list[str]]]] = {}
@@ -173,9 +289,13 @@ class ProcessStacks:
             share=sum(seconds.values()) / whole_s,
             line_share=seconds[longest] / whole_s,
             called=self._called([(called, time.seconds) for time, called in lines[longest]]),
+            entry="",
+            is_apart=False,
+            is_entry_apart=False,
             native=max(native, key=lambda each: (native[each], each)),
             stacks=sum(time.stacks for time in passing),
             seen=seen,
+            place=function,
         )
 
     def _inside(self, stack: int | None, function: _Function) -> tuple[int, list[str]]:
@@ -188,7 +308,7 @@ class ProcessStacks:
             row = self.stacks[stack]
             if (row.file, row.function, row.first_line) == function:
                 return row.line, called[::-1]
-            called.append(f"{short_path(row.file)} {row.function}")
+            called.append(self.names[stack])
             stack = row.caller
         raise ValueError(f"a stack that passes {function} was expected")
 
@@ -207,6 +327,36 @@ class ProcessStacks:
                 return tuple(found)
             functions = [(each, seconds) for each, seconds in functions if each[len(found)] == longest]
             found.append(longest)
+
+    def _entry(self, called: Sequence[str], is_like: Callable[[StackTime], bool]) -> tuple[str, bool]:
+        """Return the outermost function of these that people call by its name and whose time is nearly all like this.
+
+        Where it only hands on to functions of the same name, as the `step` of wrappers does, it is the innermost of
+        these. If all are for other things as well, it is the innermost, and the second value is false. Helpers are
+        named where there is nothing else.
+        """
+        is_begun = _BEGINNING in called
+        begun = called[called.index(_BEGINNING) + 1 :] if is_begun else called
+        names = list(dict.fromkeys(begun))
+        bits = {name: 1 << place for place, name in enumerate(names)}
+        passed: list[int] = []  # of each stack which of these it passes
+        for row, name in zip(self.stacks, self.names, strict=True):
+            passed.append((0 if row.caller is None else passed[row.caller]) | bits.get(name, 0))
+        whole, like = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0.0)
+        for time in self._trained:
+            mask = 0 if time.stack is None else passed[time.stack]
+            for name in names if mask else ():
+                if mask & bits[name]:
+                    whole[name] += time.seconds
+                    like[name] += time.seconds if is_like(time) else 0.0
+        if is_begun:  # what runs all the time is the work of the process itself
+            whole_s = sum(time.seconds for time in self._trained)
+            names = [name for name in names if whole[name] < _NEARLY_ALL * whole_s]
+        named = [name for name in names if is_public(name)] or [name for name in names if "<" not in name]
+        first = next((name for name in named if like[name] and like[name] >= _NEARLY_ALL * whole[name]), None)
+        if first is None:
+            return (named[-1] if named else ""), False
+        return [name for name in named if bare_name(name) == bare_name(first)][-1], True
 
 
 class OwnLines:
@@ -243,8 +393,36 @@ class OwnLines:
             code.
         """
         wanted = (phase, part, purpose, stage, operation, category, function)
-        sets = [(place, _values(each)) for place, each in enumerate(wanted) if each is not None]
-        return self.stacks(process).own_line(lambda time: all(time[place] in values for place, values in sets))
+        return self.stacks(process).own_line(*_predicates(wanted))
+
+    def places(
+        self,
+        process: str,
+        *,
+        part: str | Collection[str] | None = None,
+        purpose: str | Collection[str] | None = None,
+        stage: str | Collection[str] | None = None,
+        category: str | Collection[str] | None = None,
+        function: str | Collection[str] | None = None,
+    ) -> list[tuple[OwnLine | None, float]]:
+        """Return the lines that lead to a process's time in all of these, and the share of it that each has, up to 1.
+
+        None is what passes no own code. Values are those of `of`.
+        """
+        wanted = (None, part, purpose, stage, None, category, function)
+        return self.stacks(process).places(*_predicates(wanted))
+
+    def own_share(self, process: str, category: str) -> float:
+        """Return which part of a process's time in a layer passes own code that it was started to run, from 0 to 1.
+
+        What its parent was in when it forked is not that, nor is what it imports.
+        """
+        stacks = self.stacks(process)
+        seconds = sums(
+            (stacks.runs_own(time.stack), time.seconds) for time in stacks.times if time.category == category
+        )
+        whole_s = sum(seconds.values())
+        return seconds.get(True, 0.0) / whole_s if whole_s > 0 else 0.0
 
     def stacks(self, process: str) -> ProcessStacks:
         """Return the stacks of a process."""
@@ -255,6 +433,31 @@ class OwnLines:
 
 def _place(row: SweptPurpose | SweptStackTime) -> tuple[str, ...]:
     return row.phase, row.part, row.purpose, row.stage, row.category
+
+
+def _predicates(
+    wanted: Sequence[str | Collection[str] | None],
+) -> tuple[Callable[[StackTime], bool], Callable[[StackTime], bool]]:
+    """Return what says whether time has the wanted columns, and whether it has them in any layer, if no function is."""
+    sets = [(place, _values(each)) for place, each in enumerate(wanted) if each is not None]
+    layer = StackTime._fields.index("category")
+    is_of_function = wanted[StackTime._fields.index("function")] is not None
+    like = ([each for each in sets if each[0] < layer] if not is_of_function else []) or sets
+    return (
+        lambda time: all(time[place] in values for place, values in sets),
+        lambda time: all(time[place] in values for place, values in like),
+    )
+
+
+def bare_name(name: str) -> str:
+    """Return a function's name without its file and class."""
+    return name.rpartition(" ")[2].rpartition(".")[2]
+
+
+def is_public(name: str) -> bool:
+    """Return whether a function is one that people call by its name: no helper, and made in no other function."""
+    function = name.rpartition(" ")[2]
+    return "<" not in name and not any(part.startswith("_") and not part.endswith("__") for part in function.split("."))
 
 
 def _values(each: str | Collection[str]) -> Collection[str]:

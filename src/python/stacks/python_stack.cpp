@@ -39,6 +39,15 @@ bool is_of_python(const PythonFrame& frame) {
 #endif
 }
 
+// A generator has a caller while it runs, so one without has yielded since.
+bool has_yielded(const PythonFrame& frame) {
+#if PY_VERSION_HEX < 0x030B0000
+  return !frame.f_back && frame.f_gen;
+#else
+  return !frame.previous && frame.owner == 1;  // FRAME_OWNED_BY_GENERATOR
+#endif
+}
+
 #if PY_VERSION_HEX < 0x030B0000
 constexpr size_t kThreadHead = offsetof(PyThreadState, frame) + sizeof(PyObject*);
 #else
@@ -120,7 +129,7 @@ Seen PythonStackReader::read(const PyThreadState* thread, std::vector<SeenFrame>
     PythonFrame frame{};
     if (!read_frame(next, frame)) return Seen::kTorn;
     if (is_of_python(frame)) frames.push_back(seen(frame));
-    if (caller(frame) == next) return Seen::kTorn;
+    if (caller(frame) == next || has_yielded(frame)) return Seen::kTorn;
     next = caller(frame);
   }
   return frames.empty() ? Seen::kNothing : Seen::kStack;
