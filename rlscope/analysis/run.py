@@ -12,7 +12,7 @@ from rlscope.analysis.devices.clock import SharedClock, shared_clocks
 from rlscope.analysis.devices.devices import BusyParts, Device, devices_of
 from rlscope.analysis.devices.sharing import SharedDevices, shared_devices
 from rlscope.analysis.devices.timeline import busy_parts
-from rlscope.analysis.ranks.kernels import kernels_of
+from rlscope.analysis.ranks.kernels import kernels_of, where_waited
 from rlscope.analysis.ranks.matching import Collective, collectives_of
 from rlscope.analysis.ranks.tables import is_communication, rank_dependencies
 from rlscope.analysis.reported import Utilization
@@ -93,6 +93,11 @@ class Run:
     def communicator_kernels(self) -> list[Collective]:
         """Return the kernels of communicators, matched over ranks."""
         return kernels_of(self.swept, self.recover)
+
+    @cached_property
+    def waited_in(self) -> list[Collective]:
+        """Return the calls or kernels of communicators in which ranks waited for each other."""
+        return where_waited(self.communicator_calls, self.communicator_kernels)
 
     @cached_property
     def reported_shares(self) -> dict[str, float]:

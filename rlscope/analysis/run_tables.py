@@ -29,12 +29,12 @@ from rlscope.analysis.devices.timeline import device_timeline_rows
 from rlscope.analysis.devices.work import device_work_rows, gpu_operation_rows, gpu_rows
 from rlscope.analysis.lines.functions import function_rows
 from rlscope.analysis.lines.own_lines import OwnLines
-from rlscope.analysis.lines.rows import CallSiteRow, FunctionRow, LineRow, SyncPointRow
+from rlscope.analysis.lines.possible_evaluations import possible_evaluation_rows
+from rlscope.analysis.lines.rows import CallSiteRow, FunctionRow, LineRow, PossibleEvaluationRow, SyncPointRow
 from rlscope.analysis.lines.tables import call_site_rows, line_rows, sync_point_rows, without_stacks
 from rlscope.analysis.machines import CoreUse, core_use
 from rlscope.analysis.memory.rows import MemoryGrowthRow, MemoryRow
 from rlscope.analysis.memory.tables import memory_growth_rows, memory_rows
-from rlscope.analysis.ranks.kernels import where_waited
 from rlscope.analysis.ranks.rows import CollectiveRow, DeviceRankRow, RankRow, StragglerRow
 from rlscope.analysis.ranks.stragglers import straggler_rows
 from rlscope.analysis.ranks.tables import collective_rows, device_rank_rows, rank_rows
@@ -189,6 +189,14 @@ class RunTables:
         lambda run, found: account_rows(found.purposes, found.breakdown, found.path, OwnLines(run.swept, found.loops)),
         per="cause, stage, category, whom or what was waited for, of the process that paces the run",
         values="seconds, what recording added by itself, and their share; they sum to the wall time of the process",
+    )
+    possible_evaluations = _Table(
+        PossibleEvaluationRow,
+        lambda run, found: possible_evaluation_rows(run.swept, found.loops),
+        needs="stack_times",
+        per="process, function of the program's own that looks like a test of its policy",
+        values="stacks that pass it; seconds of training in it with what it called, of these in simulation and in "
+        "inference",
     )
     threads = _Table(
         ThreadRow,
@@ -405,13 +413,7 @@ class RunTables:
     )
     stragglers = _Table(
         StragglerRow,
-        lambda run, found: straggler_rows(
-            run.swept,
-            where_waited(run.communicator_calls, run.communicator_kernels),
-            found.processes,
-            found.breakdown,
-            found.waits,
-        ),
+        lambda run, found: straggler_rows(run.swept, run.waited_in, found.processes, found.breakdown, found.waits),
         needs="communicates",
         per="rank that was the last in a call",
         values="how long it kept the others, whether it stands out, and what it did more than they",

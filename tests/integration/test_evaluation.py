@@ -78,3 +78,13 @@ def test_the_function_with_which_cleanrl_evaluates(tmp_path: Path) -> None:
     assert {"simulation", "inference"} <= operations(recording, "evaluation")
     assert "backpropagation" in operations(recording, "(none)")
     assert list(recording.analysis["evaluation_s"].values()) == [pytest.approx(by_phase["evaluation"])]
+
+
+def test_a_function_of_the_script_is_offered_as_an_evaluation(tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", "evaluated.py", "own")
+    assert recording.returncode == 0, recording.stderr
+    (row,) = recording.analysis["possible_evaluations"]
+    assert (row["function"], Path(row["file"]).name) == ("own.<locals>.evaluate", "evaluated.py")
+    assert row["simulation_s"] + row["inference_s"] < row["seconds"]
+    assert row["seconds"] == pytest.approx(float(recording.stdout), rel=0.3)
+    assert "evaluation" not in {each["phase"] for each in recording.analysis["breakdown"]}

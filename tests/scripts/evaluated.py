@@ -1,6 +1,7 @@
-"""A training that is tested meanwhile and afterwards, as Stable-Baselines3, sb3-contrib or CleanRL does it."""
+"""A training that is tested meanwhile and afterwards, as by Stable-Baselines3, sb3-contrib, CleanRL or by itself."""
 
 import sys
+import time
 from pathlib import Path
 
 import gymnasium
@@ -66,9 +67,43 @@ def cleanrl() -> None:
     print(len(evaluate("model", make, "CartPole-v1", 2, "run", lambda environments: torch.nn.Linear(4, 2))))
 
 
+def own() -> None:
+    """Trains on two environments in turn, and tests by a function of its own; prints the seconds of all tests."""
+    import torch
+
+    torch.set_num_threads(1)
+    network = torch.nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+
+    def collect(environment: gymnasium.Env, steps: int) -> None:
+        observation, _ = environment.reset()
+        for _ in range(steps):
+            with torch.no_grad():
+                action = network(torch.from_numpy(observation)).argmax().item()
+            observation, _, is_over, _, _ = environment.step(action)
+            if is_over:
+                observation, _ = environment.reset()
+
+    def evaluate(environment: gymnasium.Env) -> float:
+        start = time.perf_counter()
+        collect(environment, 2000)
+        return time.perf_counter() - start
+
+    one, other, tested = (gymnasium.make("CartPole-v1") for _ in range(3))
+    seconds = 0.0
+    for _ in range(6):
+        collect(one, 500)
+        collect(other, 500)
+        optimizer.zero_grad()
+        network(torch.randn(256, 4)).pow(2).mean().backward()
+        optimizer.step()
+        seconds += evaluate(tested)
+    print(seconds)
+
+
 def make(name: str, *_: object) -> object:
     """As CleanRL's scripts have it."""
     return lambda: gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make(name))
 
 
-{"baselines": baselines, "contrib": contrib, "cleanrl": cleanrl}[sys.argv[1]]()
+{"baselines": baselines, "contrib": contrib, "cleanrl": cleanrl, "own": own}[sys.argv[1]]()

@@ -11,7 +11,7 @@ from rlscope.analysis.run_tables import RunTables
 from rlscope.analysis.tables.loop import rows_by_part
 from rlscope.analysis.tables.purposes import OF_PART
 from rlscope.model import CATEGORIES, NO_OPERATION, STAGES, Category, LifePart, Purpose
-from rlscope.text import printable
+from rlscope.text import line_text, printable
 from rlscope.text.numbers import digits, duration, duration_ends, percent, size
 
 _S_PER_HOUR = 3600
@@ -36,8 +36,8 @@ LEAST_GROWN = 0.05
 def findings(tables: RunTables) -> list[str]:
     """Say what stands out, safe to be shown."""
     found = (
-        *straggler_sentences(tables.stragglers), *lock_sentences(tables), *longer_sentences(tables),
-        *growth_sentences(tables.memory_growth),
+        *straggler_sentences(tables.stragglers), *evaluation_sentences(tables), *lock_sentences(tables),
+        *longer_sentences(tables), *growth_sentences(tables.memory_growth),
     )  # fmt: skip
     return [printable(sentence) for sentence in found]
 
@@ -79,6 +79,19 @@ def _unnamed_sentences(tables: RunTables, process: str) -> Iterator[str]:
     ]
     what = f" ({', '.join(listed)})" if listed else ""
     yield f"{duration(unnamed_s)} of the training loop are in no stage{what}. {HOW_TO_NAME}."
+
+
+def evaluation_sentences(tables: RunTables) -> Iterator[str]:
+    """Say which functions of the process look like tests of its policy, where that is much of the run."""
+    wall_s = sum(row.seconds for row in tables.account)
+    process = tables.path.process if tables.path else ""
+    for row in tables.possible_evaluations:
+        if row.process == process and row.seconds >= LEAST_NOTED * wall_s:
+            yield (
+                f"{duration(row.seconds)} of the training are in {row.function.rpartition('<locals>.')[2]}, "
+                f"{line_text(row.file, row.line)}, which steps environments and calls networks and was seen in no "
+                'update: if it tests the policy, decorate it with `@rlscope.phase("evaluation")`.'
+            )
 
 
 def longer_sentences(tables: RunTables) -> Iterator[str]:

@@ -4,15 +4,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlscope.analysis.lines.own_lines import ProcessStacks, StackTime
+from rlscope.analysis.lines.own_lines import Function, ProcessStacks, StackTime
 from rlscope.analysis.lines.rows import FunctionRow
 from rlscope.analysis.lines.swept import SweptStack
 from rlscope.analysis.lines.tables import short_path
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.sweep import TraceSweep
 from rlscope.analysis.tables.loop import Loops
-
-_Function = tuple[str, str, int]  # file, qualified name, first line
 
 
 @dataclass(slots=True)
@@ -46,7 +44,7 @@ def functions_of(stacks: ProcessStacks, process: str) -> list[FunctionRow]:
     rows = []
     for (stage, purpose), of_stacks in own.items():
         whole: dict[int, _Sum] = defaultdict(_Sum)
-        sums: dict[_Function, tuple[int, _Sum, _Sum]] = {}  # a stack of it, with what it called, and without
+        sums: dict[Function, tuple[int, _Sum, _Sum]] = {}  # a stack of it, with what it called, and without
         for place in reversed(range(max(of_stacks) + 1)):
             exclusive = of_stacks.get(place, _Sum())
             if place not in of_stacks and place not in whole:
@@ -70,7 +68,7 @@ def functions_of(stacks: ProcessStacks, process: str) -> list[FunctionRow]:
     return sorted(rows, key=lambda row: (-row.seconds, -row.own_seconds, row.function, row.file, row.line))
 
 
-def _function(stack: SweptStack) -> _Function:
+def _function(stack: SweptStack) -> Function:
     return stack.file, stack.function, stack.first_line
 
 

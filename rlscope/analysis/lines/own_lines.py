@@ -30,7 +30,8 @@ _COMPREHENSIONS = ("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>")
 _BEGINNING = "multiprocessing/process.py BaseProcess._bootstrap"
 #: They call what a process or a thread was started to run.
 _STARTERS = ("multiprocessing/process.py BaseProcess.", "threading.py Thread.")
-_Function = tuple[str, str, int]  # file, qualified name, first line
+#: A function: its file, its qualified name, and the line at which it begins.
+Function = tuple[str, str, int]
 
 
 class StackTime(NamedTuple):
@@ -142,17 +143,17 @@ class ProcessStacks:
         return [of_file[row.file] for row in self.stacks]
 
     @cached_property
-    def own_functions(self) -> list[tuple[_Function, ...]]:
+    def own_functions(self) -> list[tuple[Function, ...]]:
         """Return of each stack the own functions that it passes, the outermost first, each once."""
         return self._own_functions(is_begun=False)
 
     @cached_property
-    def begun_functions(self) -> list[tuple[_Function, ...]]:
+    def begun_functions(self) -> list[tuple[Function, ...]]:
         """Return the same without those in which the parent of the process was when it forked."""
         return self._own_functions(is_begun=True)
 
-    def _own_functions(self, is_begun: bool) -> list[tuple[_Function, ...]]:
-        found: list[tuple[_Function, ...]] = []
+    def _own_functions(self, is_begun: bool) -> list[tuple[Function, ...]]:
+        found: list[tuple[Function, ...]] = []
         for row, name, is_own in zip(self.stacks, self.names, self.is_own, strict=True):
             around = () if row.caller is None or (is_begun and name == _BEGINNING) else found[row.caller]
             function = (row.file, row.function, row.first_line)
@@ -215,8 +216,8 @@ class ProcessStacks:
 
     def _line_of(self, asked: Sequence[StackTime], is_like: Callable[[StackTime], bool]) -> OwnLine | None:
         whole_s = sum(time.seconds for time in asked)
-        seconds: dict[_Function, float] = defaultdict(float)
-        depths: dict[_Function, float] = defaultdict(float)  # how many own functions are around it, times the seconds
+        seconds: dict[Function, float] = defaultdict(float)
+        depths: dict[Function, float] = defaultdict(float)  # how many own functions are around it, times the seconds
         for time in asked:
             for depth, function in enumerate(() if time.stack is None else self.own_functions[time.stack]):
                 seconds[function] += time.seconds
@@ -244,7 +245,7 @@ class ProcessStacks:
             time for time in self.times if time.part not in _AROUND and not Purpose(time.purpose).interrupts
         ]  # fmt: skip
 
-    def _is_apart(self, function: _Function, is_like: Callable[[StackTime], bool]) -> bool:
+    def _is_apart(self, function: Function, is_like: Callable[[StackTime], bool]) -> bool:
         """Return whether nearly all time of an own function in training is like this."""
         times = [
             time for time in self._trained if time.stack is not None and function in self.own_functions[time.stack]
@@ -252,7 +253,7 @@ class ProcessStacks:
         whole_s = sum(time.seconds for time in times)
         return sum(time.seconds for time in times if is_like(time)) >= _NEARLY_ALL * whole_s
 
-    def _is_loop(self, function: _Function) -> bool:
+    def _is_loop(self, function: Function) -> bool:
         """Return whether an own function is the training loop: it has nearly all time, and no library called it."""
         passes: list[bool] = []
         for row in self.stacks:
@@ -271,7 +272,7 @@ class ProcessStacks:
             found.append(name == _BEGINNING or ((is_own or name.startswith(_STARTERS)) and around))
         return found
 
-    def _described(self, function: _Function, passing: Sequence[StackTime], whole_s: float, seen: int) -> OwnLine:
+    def _described(self, function: Function, passing: Sequence[StackTime], whole_s: float, seen: int) -> OwnLine:
         lines: dict[int, list[tuple[StackTime, list[str]]]] = {}
         for time in passing:
             line, called = self._inside(time.stack, function)
@@ -298,7 +299,7 @@ class ProcessStacks:
             place=function,
         )
 
-    def _inside(self, stack: int | None, function: _Function) -> tuple[int, list[str]]:
+    def _inside(self, stack: int | None, function: Function) -> tuple[int, list[str]]:
         """Return the line of a function that the stack passes, and what was called there, the outer one first.
 
         Of a function that calls itself it is the line of the innermost call.

@@ -68,6 +68,35 @@ class FunctionRow(Row):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PossibleEvaluationRow(Row):
+    """A function of the program's own that looks like a test of its policy, in the middle of training.
+
+    Its name, or its class's, has a word such as *evaluate*, *test* or *validate*; stacks in it show steps of an
+    environment and calls of networks, and none shows an update, which the process makes elsewhere. Environments step
+    outside of it as well. Of one such function in another the outer one has the time.
+
+    Attributes:
+        process: The process.
+        function: The qualified name.
+        file: Where it is, from the package on.
+        line: The line at which it begins.
+        stacks: How many stacks were seen that pass it.
+        seconds: The training's time in it and in what it called, by these stacks.
+        simulation_s: Of these in stage simulation.
+        inference_s: Of these in stage inference.
+    """
+
+    process: str
+    function: str
+    file: str
+    line: int
+    stacks: int
+    seconds: float
+    simulation_s: float
+    inference_s: float
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SyncPointRow(Row):
     """A place where a thread waited for a device: a CUDA call that waits, in the native function that made it.
 

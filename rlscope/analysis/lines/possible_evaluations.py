@@ -1,0 +1,82 @@
+"""This file finds functions of a program's own that look like tests of its policy in the middle of training."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from rlscope.analysis.lines.own_lines import Function, ProcessStacks, StackTime
+from rlscope.analysis.lines.rows import PossibleEvaluationRow
+from rlscope.analysis.lines.tables import short_path
+from rlscope.analysis.rows import Rows, sums
+from rlscope.analysis.sweep import ProcessSweep, TraceSweep
+from rlscope.analysis.tables.loop import Loops
+from rlscope.model import BACKPROPAGATION, INFERENCE, SIMULATION, Purpose
+
+#: What people call such functions and their classes. What a function does cannot tell: steps and network calls of a
+#: test, of the second of two tasks, and of a search look the same, and whether an update uses them is not seen.
+_WORDS = frozenset(
+    ("eval", "evaluate", "evaluates", "evaluation", "evaluator", "test", "tester", "testing", "tests",
+     "validate", "validation", "validator")
+)  # fmt: skip
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+def possible_evaluation_rows(swept: TraceSweep, loops: Loops) -> Rows[PossibleEvaluationRow]:
+    """Make the rows of `Analysis.possible_evaluations`: of each process those with most time first."""
+    return Rows(PossibleEvaluationRow, (row for process in swept.processes for row in _of_process(process, loops)))
+
+
+def is_called_a_test(function: str) -> bool:
+    """Return whether a qualified name has a word for testing: of the function or its class, not of what is around."""
+    own = function.rpartition("<locals>.")[2]
+    return not _WORDS.isdisjoint(word.lower() for word in _WORD.findall(own))
+
+
+def _of_process(process: ProcessSweep, loops: Loops) -> list[PossibleEvaluationRow]:
+    found = process.found
+    if not any(row.stage == BACKPROPAGATION for row in found.purposes):
+        return []  # it may be tested what another process trains, or candidates that learn by nothing else
+    if not any(is_called_a_test(row.function) for row in found.stacks):
+        return []
+    stacks = ProcessStacks(process, loops)
+    times: dict[Function, list[StackTime]] = defaultdict(list)
+    for function, time in _in_tests(stacks):
+        times[function].append(time)
+    rows = []
+    for (file, name, line), own in times.items():
+        seconds = sums((time.stage, time.seconds) for time in own)
+        rows.append(
+            PossibleEvaluationRow(
+                process.name, name, short_path(file), line, sum(time.stacks for time in own),
+                sum(seconds.values()), seconds.get(SIMULATION, 0.0), seconds.get(INFERENCE, 0.0),
+            )
+        )  # fmt: skip
+    return sorted(rows, key=lambda row: (-row.seconds, row.function, row.file, row.line))
+
+
+def _in_tests(stacks: ProcessStacks) -> Iterator[tuple[Function, StackTime]]:
+    """Yield the times of training that pass a function which fits, with the outermost one."""
+    passed: dict[Function, Counter[str]] = defaultdict(Counter)
+    stepping = 0
+    training = []
+    for time in stacks.times:
+        functions = () if time.stack is None else stacks.own_functions[time.stack]
+        is_training = time.purpose == Purpose.TRAINING.value
+        if is_training:
+            training.append((time, functions))
+            stepping += time.stacks if time.stage == SIMULATION else 0
+        if is_training or time.stage == BACKPROPAGATION:
+            for function in functions:
+                passed[function][time.stage] += time.stacks
+    fitting = {
+        function
+        for function, seen in passed.items()
+        if is_called_a_test(function[1])
+        and 0 < seen[SIMULATION] < stepping  # a function around all steps is the training
+        and seen[INFERENCE]
+        and not seen[BACKPROPAGATION]
+    }
+    for time, functions in training:
+        outermost = next((function for function in functions if function in fitting), None)
+        if outermost is not None:
+            yield outermost, time
