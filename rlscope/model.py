@@ -129,6 +129,8 @@ class Purpose(Name):
         leaves_stage: whether its operation is in none of the stages around it: a library calls it in their middle.
         interrupts: whether it is the purpose wherever it is open; of the others that are open the outermost is.
         shows_loop: whether the training loop has begun where its operation is in no other one.
+        comes_anywhere: whether its operation may be open at any time of a program's life, so that time in it alone is
+            in no operation.
     """
 
     words: str
@@ -137,19 +139,20 @@ class Purpose(Name):
     leaves_stage: bool
     interrupts: bool
     shows_loop: bool
+    comes_anywhere: bool
 
-    TRAINING = "training", "training", "#0e9d61", "#3cdca3", False, False, True
-    CALLBACK = "callback", "callbacks", "#9b3ea5", "#ec28f9", True, False, True
-    CHECKPOINT = "checkpoint", "checkpoints", "#1e46be", "#1e78aa", True, False, False
-    LOG = "log", "logging", "#cf7c09", "#f4b258", True, False, False
-    RENDER = "render", "rendering", "#a4373a", "#f08a8d", False, False, True
-    COMPILE = "compile", "compiling", "#142858", "#bfcfef", False, True, True
-    IMPORT = "import", "imports", "#656a73", "#7a7f8b", True, True, False
-    GARBAGE_COLLECTION = "garbage_collection", "garbage collection", "#7a5c00", "#d9b300", False, True, False
-    EVALUATION = "evaluation", "evaluation", "#00788a", "#4fd3e3", False, False, True
-    STARTING_UP = "starting_up", "starting up", "#8a8f98", "#9aa0ab", False, False, True
-    AFTERWARDS = "afterwards", "afterwards", "#8a8f98", "#9aa0ab", False, False, True
-    UNPLACED = "(none)", "in no loop", "#8a8f98", "#9aa0ab", False, False, True
+    TRAINING = "training", "training", "#0e9d61", "#3cdca3", False, False, True, False
+    CALLBACK = "callback", "callbacks", "#9b3ea5", "#ec28f9", True, False, True, False
+    CHECKPOINT = "checkpoint", "checkpoints", "#1e46be", "#1e78aa", True, False, False, False
+    LOG = "log", "logging", "#cf7c09", "#f4b258", True, False, False, False
+    RENDER = "render", "rendering", "#a4373a", "#f08a8d", False, False, True, False
+    COMPILE = "compile", "compiling", "#142858", "#bfcfef", False, True, False, False
+    IMPORT = "import", "imports", "#656a73", "#7a7f8b", True, True, False, True
+    GARBAGE_COLLECTION = "garbage_collection", "garbage collection", "#7a5c00", "#d9b300", False, True, False, True
+    EVALUATION = "evaluation", "evaluation", "#00788a", "#4fd3e3", False, False, True, False
+    STARTING_UP = "starting_up", "starting up", "#8a8f98", "#9aa0ab", False, False, True, False
+    AFTERWARDS = "afterwards", "afterwards", "#8a8f98", "#9aa0ab", False, False, True, False
+    UNPLACED = "(none)", "in no loop", "#8a8f98", "#9aa0ab", False, False, True, False
 
 
 #: In which a framework traces and compiles a function.

@@ -56,7 +56,7 @@ LEAVING = [purpose.value for purpose in Purpose if purpose.leaves_stage]
 #: Purposes that operations of their name have.
 PURPOSES = {purpose.value: purpose for purpose in [*Purpose][1:8]}
 #: Operations that may come anywhere in a program's life: time in them alone is in no operation.
-ANYWHERE = [name for name, purpose in PURPOSES.items() if purpose.interrupts and not purpose.shows_loop]
+ANYWHERE = [name for name, purpose in PURPOSES.items() if purpose.comes_anywhere]
 CUDA = (Category.CUDA, Category.CUDA_WAIT)
 BLOCKED_IN_NO_BOUNDARY = "(blocked)"
 #: The mark of simulation with a reset in it.

@@ -36,6 +36,7 @@ thread 0
 90 -"""
 ONLY_EVALUATION = "process stop=100\nthread 0\n10 + phase:evaluation\n20 + inference\n30 -\n60 -"
 PROGRESS = "process stop=100\nthread 0\n20 baseline 0\n30 progress 1\n60 progress 2"
+COMPILED = "process stop=100\nthread 0\n10 + compile\n20 -\n40 + simulation\n60 -\n70 + compile\n80 -"
 #: It waits for a worker, which lives for longer than it does.
 MAIN = "process stop=100\nthread 0\n30 + simulation\n40 + wait:posix.read\n70 -\n80 -"
 WORKER = "process start=40 stop=400\nthread 0\n50 + simulation\n60 -"
@@ -54,6 +55,7 @@ def analyzed(directory: Path, *texts: str) -> Analysis:
         pytest.param(AFTERWARDS, (20, 40, 20, 20, 0), id="evaluation afterwards"),
         pytest.param(ONLY_EVALUATION, (0, 50, 0, 0, 50), id="evaluation is all that it does"),
         pytest.param(PROGRESS, (20, 40, 0, 40, 0), id="reports of progress alone"),
+        pytest.param(COMPILED, (30, 40, 0, 30, 0), id="compiling before the loop and behind it"),
     ],
 )
 def test_the_parts_of_a_life(text: str, parts: tuple[int, ...], tmp_path: Path) -> None:

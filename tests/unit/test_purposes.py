@@ -24,11 +24,11 @@ def test_each_instant_has_one_purpose(tmp_path: Path) -> None:
     for row in analysis.purposes:
         found[row.purpose] = found.get(row.purpose, 0) + round(row.seconds * 1e9)
     assert found == {
-        "starting_up": 70,
+        "starting_up": 66,
         "training": 80 + 290 + 30 + 100,
         "render": 15,
         "callback": 40 + 20,
-        "compile": 10,
+        "compile": 10 + 4,
         # In a callback too, but for the collection that comes in it.
         "evaluation": 70 + 20,
         "garbage_collection": 20 + 5 + 10 + 10 + 10,

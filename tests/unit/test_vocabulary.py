@@ -109,10 +109,12 @@ def test_purposes_of_operations_are_those_of_the_header() -> None:
     native = of_native("Purpose", FORMAT)
     operations = list(Purpose)[: len(native)]
     assert [(purpose.name, purpose.value) for purpose in operations] == native
-    columns = re.findall(r'\{"(\w+)", (true|false), (true|false), (true|false)\}', (ROOT / FORMAT).read_text())
+    column_names = ("interrupts", "leaves_stage", "shows_loop", "comes_anywhere")
+    columns = re.findall(
+        r'\{"(\w+)", (true|false), (true|false), (true|false), (true|false)\}', (ROOT / FORMAT).read_text()
+    )
     assert columns == [
-        (purpose.value, *(str(each).lower() for each in (purpose.interrupts, purpose.leaves_stage, purpose.shows_loop)))
-        for purpose in operations
+        (purpose.value, *(str(getattr(purpose, column)).lower() for column in column_names)) for purpose in operations
     ]
 
 

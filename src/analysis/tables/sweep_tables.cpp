@@ -110,7 +110,7 @@ Scope SweepTables::inner_scope(Scope outer, const NameState& operation) {
   const Context& around = contexts_[outer / kStages];
   const Context& usual = contexts_[operation.number];
   Context context{inner_purpose(around.purpose, usual.purpose), around.left};
-  context.is_outside = around.is_outside && comes_anywhere(usual.purpose);
+  context.is_outside = around.is_outside && columns_of(usual.purpose).comes_anywhere;
   if (operation.stage == kLeavesStage && outer_stage > Stage::kTrainingLoop) {
     context.left = outer_stage;
   } else if (operation.stage > Stage::kTrainingLoop && operation.stage != kLeavesStage) {
@@ -394,7 +394,7 @@ void SweepTables::write_counts(const std::vector<Name>& names, SweepResult& resu
     } else if (state.kind == NameKind::kOperation) {
       // What comes anywhere is no operation of the program's own, of which a reader knows how many there are.
       Purpose purpose = contexts_[state.number].purpose;
-      if (!comes_anywhere(purpose)) {
+      if (!columns_of(purpose).comes_anywhere) {
         result.events["operation"] += state.count;
       } else if (state.count) {
         result.events[columns_of(purpose).label] += state.count;

@@ -78,23 +78,22 @@ enum class Purpose : uint8_t {
 };
 struct PurposeColumns {
   const char* label;
-  bool interrupts;    // whatever is going on, so that it is the purpose wherever it is open; of the others the outermost is
-  bool leaves_stage;  // what it does itself is in no stage
-  bool shows_loop;    // where no operation encloses it, the training loop has begun
+  bool interrupts;      // whatever is going on: it is the purpose wherever it is open; of the others the outermost is
+  bool leaves_stage;    // what it does itself is in no stage
+  bool shows_loop;      // where no operation encloses it, the training loop has begun
+  bool comes_anywhere;  // in a program's life, so that time in it alone is in no operation
 };
 constexpr PurposeColumns kPurposeColumns[] = {
-    {"training", false, false, true},
-    {"callback", false, true, true},
-    {"checkpoint", false, true, false},
-    {"log", false, true, false},
-    {"render", false, false, true},
-    {"compile", true, false, true},
-    {"import", true, true, false},
-    {"garbage_collection", true, false, false},
+    {"training", false, false, true, false},
+    {"callback", false, true, true, false},
+    {"checkpoint", false, true, false, false},
+    {"log", false, true, false, false},
+    {"render", false, false, true, false},
+    {"compile", true, false, false, false},
+    {"import", true, true, false, true},
+    {"garbage_collection", true, false, false, true},
 };
 inline const PurposeColumns& columns_of(Purpose purpose) { return kPurposeColumns[static_cast<size_t>(purpose)]; }
-// In a program's life, whatever it does.
-inline bool comes_anywhere(Purpose purpose) { return columns_of(purpose).interrupts && !columns_of(purpose).shows_loop; }
 
 inline Purpose purpose_of_name(std::string_view name) {
   for (size_t purpose = 1; purpose < std::size(kPurposeColumns); purpose++) {
