@@ -355,3 +355,35 @@ def test_what_recording_added_is_a_cause_and_in_no_other_one(tmp_path: Path) -> 
     assert sum(found.values()) == pytest.approx(1e-6 - added, abs=2e-9)
     assert all(found[key] <= before[key] for key in found)
     assert found["inference", "python", ""] == before["inference", "python", ""]
+
+
+#: 40 ns of a library's function in simulation, 30 of two libraries' in inference.
+NATIVE = """process stop=100
+thread 0
+0 + simulation
+10 + native:libphysics.step
+30 -
+30 + native:libphysics.look
+50 -
+50 -
+50 + inference
+50 + native:libone.run
+70 -
+70 + native:{two}.run
+80 -
+80 -
+stacks 9
+20 sees 0 <module>:/me/a.py:1
+40 sees 0 <module>:/me/a.py:1
+60 sees 0 <module>:/me/a.py:2
+75 sees 0 <module>:/me/a.py:3
+"""
+
+
+@pytest.mark.parametrize(("two", "module"), [("libtwo", ""), ("libone", "libone")])
+def test_native_code_is_of_the_module_that_has_nearly_all_of_it(two: str, module: str, tmp_path: Path) -> None:
+    analysis = analyzed(tmp_path, NATIVE.format(two=two))
+    modules = {row.stage: row.module for row in analysis.account if row.category == "native"}
+    assert modules == {"simulation": "libphysics", "inference": module}
+    assert {row.module for row in analysis.account if row.category != "native"} <= {""}
+    assert "Native code of libphysics" in "\n".join(screen_lines(analysis, Screen(80)))

@@ -29,6 +29,8 @@ class AccountRow(Row):
         cause: What the time was for, or what held it up: `evaluation`, `no_core`, `simulation`, ...
         stage: The stage of what was done, by the process itself or by those that it waited for; empty: of several.
         category: The layer of the stack, the same way; empty: of several.
+        module: Of native code the library, or the package, whose functions have nearly all of it by the stacks that
+            show it, as `libphysics`; else empty.
         on: The processes that it waited for, or the function in which it did; else empty.
         seconds: How long.
         share: Of the wall time, from 0 to 1.
@@ -48,6 +50,7 @@ class AccountRow(Row):
     cause: str
     stage: str
     category: str
+    module: str
     on: str
     seconds: float
     share: float
@@ -80,6 +83,8 @@ class _Key(NamedTuple):
 
 #: Parts of a life in which a process trains, as far as is known.
 _TRAINING = tuple(part.value for part in LifePart if part not in (LifePart.STARTING_UP, LifePart.AFTERWARDS))
+#: Native code is of a module that has this part of it.
+_NEARLY_ALL = 0.9
 #: A row in no stage with such a share of the wall time is divided by the lines that lead to it.
 _LEAST_DIVIDED = 0.05
 #: The name of waits in no call that is known.
@@ -131,7 +136,7 @@ def account_rows(
         lengths[key] = lengths.get(key, 0) + ns
     wall_ns = sum(lengths.values())
     found = [
-        _row(path.process, key, part_ns, part_ns / wall_ns, line)
+        _row(path.process, key, _module(path.process, key, lines), part_ns, part_ns / wall_ns, line)
         for key, ns in sorted(lengths.items())
         for line, part_ns in _by_line(path.process, key, ns, ns / wall_ns, lines)
         if part_ns
@@ -171,14 +176,27 @@ def _by_line(process: str, key: _Key, ns: int, share: float, lines: OwnLines) ->
     )
 
 
-def _row(process: str, key: _Key, ns: int, share: float, found: OwnLine | None) -> AccountRow:
+def _module(process: str, key: _Key, lines: OwnLines) -> str:
+    """Return the module that has nearly all of the native code in a row: `libphysics` of `libphysics.step`."""
+    if key.category != Category.NATIVE.label:
+        return ""
+    seconds = sums(
+        (_public(time.function).partition(".")[0], time.seconds)
+        for time in lines.stacks(key.whose or process).times
+        if all(getattr(time, column) == value for column, value in key.where)
+    )
+    found = max(seconds, key=lambda module: (seconds[module], module), default="")
+    return found if found and seconds[found] >= _NEARLY_ALL * sum(seconds.values()) else ""
+
+
+def _row(process: str, key: _Key, module: str, ns: int, share: float, found: OwnLine | None) -> AccountRow:
     function, file, line, line_share, called, apart = "", "", 0, 0.0, "", ""
     if found is not None:
         function, file, line, line_share = found.function, found.path, found.line, found.line_share
         called = _called(found, key)
         apart = _apart(found, key.cause, called)
     return AccountRow(
-        process, key.cause.value, key.stage, key.category, key.on, ns / NS_PER_S, share, key.assumed,
+        process, key.cause.value, key.stage, key.category, module, key.on, ns / NS_PER_S, share, key.assumed,
         function, file, line, line_share, called, apart, key.evidence,
     )  # fmt: skip
 

@@ -82,12 +82,15 @@ def account_title(tables: RunTables) -> str:
 def row_words(row: AccountRow, layers: Mapping[str, str]) -> str:
     """Return what a screen calls a row of an account: `simulation, PyTorch`, `waiting for worker-1 to 4`.
 
+    Of native code it says of which module, where that is known: `simulation, Native code of libphysics`.
+
     Args:
         row: Of the account.
         layers: What layers are called.
     """
     cause = Cause(row.cause)
-    layer = f", {layers.get(row.category, row.category)}" if cause.has_layers else ""
+    of = f" of {row.module}" if row.module else ""
+    layer = f", {layers.get(row.category, row.category)}{of}" if cause.has_layers else ""
     if cause in (Cause.WAITING, Cause.DISK):
         return f"{cause.words}{' for' if row.assumed else ' in'} {row.on}" if row.on else cause.words
     if cause in (Cause.MESSAGES, Cause.PROCESSES, Cause.SLOWEST):
