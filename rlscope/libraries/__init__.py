@@ -49,6 +49,7 @@ LIBRARIES = {
         "tianshou": ("tianshou",),
         "torchrl": ("torchrl",),
         "xuance": ("xuance",),
+        "uvloop": ("uvloop",),
         "ray": ("ray",),
         "rllib": ("ray",),
         "accelerate": ("accelerate",),

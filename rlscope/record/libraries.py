@@ -99,7 +99,7 @@ class Libraries:
     def _put_in_place(self, declared: Mapping[str, Any]) -> list[Boundary]:
         """Execute what one file declares, and return its boundaries, whose crossings are still to be intercepted."""
         layers = self._config.layers
-        boundaries = [each for each in declared.get("BOUNDARIES", ()) if each.category.label in layers]
+        boundaries = [each for each in declared.get("BOUNDARIES", ()) if each.layer in layers]
         for boundary in boundaries:
             self._declarations.prepare(boundary)
         for hook in declared.get("HOOKS", ()):

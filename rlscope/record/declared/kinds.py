@@ -32,7 +32,7 @@ class Boundary:
 
     Attributes:
         library: The module after whose import they are intercepted.
-        category: What time inside them is.
+        category: What time inside them is; of Python they have only a name, for what they wait for.
         containers: Dotted names of modules and types all of whose native functions are crossings.
         functions: Dotted names of single functions and methods.
         not_crossings: Names in the containers that do no work: predicates, accessors of metadata.
@@ -76,6 +76,11 @@ class Boundary:
     callback_takers: tuple[tuple[str, ...], ...] = ()
     inherited: tuple[str, ...] = ()
     waits_for: str = ""
+
+    @property
+    def layer(self) -> str:
+        """Return with which of the layers that are recorded it is: of Python that waits that is `wait`."""
+        return (Category.WAIT if self.category is Category.PYTHON else self.category).label
 
 
 @dataclass(frozen=True)
