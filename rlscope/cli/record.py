@@ -71,7 +71,8 @@ PATIENCE_S = 1.0
     "operations",
     metavar="STAGE[/OPERATION]=MODULE:FUNCTION",
     multiple=True,
-    help="Name a function or method that is a stage, or an operation inside one; may be given several times. For "
+    help="Name a function or method that is a stage, or an operation inside one; may be given several times. STAGE may "
+    "be evaluation, of a function that tests the policy. For "
     "example simulation=envs.my:Env.step, inference/generate=transformers:GenerationMixin.generate, or "
     "simulation/reward=__main__:Judge.score for a class of the script. MODULE:TIMER(NAME) names what runs "
     'inside the blocks of a timer that the program has, as `with timer("generation"):`. '

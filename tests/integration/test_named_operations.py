@@ -14,6 +14,8 @@ from rlscope import _analysis
 from rlscope.errors import UsageError
 
 NEEDS_MONITORING = pytest.mark.skipif(sys.version_info < (3, 12), reason="follows functions of the script from 3.12 on")
+STAGES = "simulation, inference, backpropagation, synchronisation"
+NO_STAGE = f"is no stage; stages are {STAGES}, and evaluation is the phase of tests"
 
 
 def named(*operations: str) -> tuple[str, ...]:
@@ -63,6 +65,17 @@ def test_functions_and_methods_wherever_they_are_reached_from(tmp_path: Path) ->
     assert recording.main_sweep()["misnested_operations"] == 0
     # A name in a package that imports when asked has not been asked for earlier than the program does.
     assert json.loads(recording.stdout) == ["lazy", "lazy.inner", "lazy.inner.implementation", "lazy.model"]
+
+
+def test_a_function_that_tests_the_policy_is_an_evaluation(tmp_path: Path) -> None:
+    names = ("evaluation=envs:rollout", "evaluation/look=lazy:Mixin.generate", "inference=lazy:helper")
+    recording = record(tmp_path / "trace", "named.py", tmp_path, options=named(*names))
+    assert recording.returncode == 0, recording.stderr
+    assert "was not recorded" not in recording.stderr
+    for operation, sleeps in {"(none)": 1, "look": 1, "inference": 0}.items():
+        seconds = recording.layer_seconds("wait", phase="evaluation", operation=operation)
+        assert 0.02 * sleeps <= seconds < 0.02 * (sleeps + 1), operation
+    assert recording.main_sweep()["misnested_operations"] == 0
 
 
 def test_nothing_changes_for_a_program_that_asks_a_package_for_nothing(tmp_path: Path) -> None:
@@ -215,12 +228,8 @@ def test_it_is_enough_that_one_process_meets_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("operation", "message"),
     [
-        (
-            "infrence=a:b",
-            "'infrence' is no stage; stages are simulation, inference, backpropagation, synchronisation; "
-            "did you mean inference?",
-        ),
-        ("x=a:b", "'x' is no stage; stages are simulation, inference, backpropagation, synchronisation"),
+        ("infrence=a:b", f"'infrence' {NO_STAGE}; did you mean inference?"),
+        ("x=a:b", f"'x' {NO_STAGE}"),
         *(
             (text, "STAGE=module:function, STAGE/OPERATION=module:Class.method or, of a timer, "
              f"STAGE=module:function(name) was expected, not {text!r}; for example simulation=envs.my:Env.step")

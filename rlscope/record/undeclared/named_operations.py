@@ -11,7 +11,7 @@ from typing import Any
 
 from rlscope import _native
 from rlscope.errors import UsageError
-from rlscope.model import STAGES
+from rlscope.model import EVALUATION, STAGES
 from rlscope.record.declared.blocks import can_be_timed, follow_timer
 from rlscope.record.declared.hooks import Hooks, scope_of
 from rlscope.record.declared.kinds import FunctionHook, MethodHook
@@ -20,6 +20,8 @@ from rlscope.record.import_hooks import ImportHooks
 from rlscope.record.undeclared.script_functions import CAN_FOLLOW_SCRIPT, ScriptFunctions
 
 SCRIPT = "__main__"
+#: What functions may be: a stage, or a test of the policy, which is a phase.
+KNOWN = (*STAGES, EVALUATION)
 #: The property of a process that says of each named operation why it was not met there, null where it was.
 PROPERTY = "named_operations"
 
@@ -30,11 +32,12 @@ class NamedOperation:
 
     Attributes:
         text: What the user wrote.
-        operations: A stage, or a stage and an operation inside it.
+        operations: A stage, or a stage and an operation inside it; of an evaluation the operation inside it, if any.
         module: The module in which the function or class is found.
         path: The names that lead to it there: ("step",) or ("Env", "step").
         block: The name with which the function or class times the operation, as in `with timer("generate"):`; empty if
             the operation is the function itself.
+        phase: The phase `evaluation` around the operations; empty for none.
     """
 
     text: str
@@ -42,6 +45,12 @@ class NamedOperation:
     module: str
     path: tuple[str, ...]
     block: str = ""
+    phase: str = ""
+
+    @property
+    def scopes(self) -> list[_native.Scope]:
+        """Return the scopes that are opened, the outermost first."""
+        return [*([_native.phase(self.phase)] if self.phase else []), *map(scope_of, self.operations)]
 
     @property
     def where(self) -> str:
@@ -62,6 +71,8 @@ class NamedOperation:
 def parse(text: str) -> NamedOperation:
     """Read `STAGE=module:function`, `STAGE/OPERATION=module:Class.method`, or either with `(name)` behind it.
 
+    `evaluation` may stand for the stage.
+
     Raises:
         UsageError: it is something else, or no stage has that name.
     """
@@ -76,10 +87,14 @@ def parse(text: str) -> NamedOperation:
             f"STAGE=module:function, STAGE/OPERATION=module:Class.method or, of a timer, STAGE=module:function(name) "
             f"was expected, not {text!r}; for example simulation=envs.my:Env.step"
         )
-    if stage not in STAGES:
-        raise UsageError(f"{stage!r} is no stage; stages are {', '.join(STAGES)}{nearest(stage, STAGES)}")
-    operations = (stage, operation) if operation else (stage,)
-    return NamedOperation(text, operations, module, tuple(qualname.split(".")), block[:-1])
+    if stage not in KNOWN:
+        raise UsageError(
+            f"{stage!r} is no stage; stages are {', '.join(STAGES)}, and {EVALUATION} is the phase of tests"
+            f"{nearest(stage, KNOWN)}"
+        )
+    phase = stage if stage == EVALUATION else ""
+    operations = tuple(filter(None, ("" if phase else stage, operation)))
+    return NamedOperation(text, operations, module, tuple(qualname.split(".")), block[:-1], phase)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -95,9 +110,13 @@ def refusal(named: NamedOperation) -> str | None:
     if named.is_script_function and not CAN_FOLLOW_SCRIPT:
         return (
             f"{named.path[0]} is a function of the script itself, which Python can follow from 3.12 on; "
-            f'move it into a module, or decorate it with @rlscope.operation("{named.operations[-1]}")'
+            f"move it into a module, or decorate it with @rlscope.{_decorator(named)}"
         )
     return None
+
+
+def _decorator(named: NamedOperation) -> str:
+    return f'operation("{named.operations[-1]}")' if named.operations else f'phase("{named.phase}")'
 
 
 def _why_not_in_script(named: NamedOperation) -> str:
@@ -142,7 +161,7 @@ class NamedOperations:
         functions: dict[str, list[_native.Scope]] = {}
         for named in awaited:
             if named.is_script_function:
-                functions.setdefault(named.path[0], []).extend(map(scope_of, named.operations))
+                functions.setdefault(named.path[0], []).extend(named.scopes)
         if functions and CAN_FOLLOW_SCRIPT:
             self._script_functions = ScriptFunctions(functions, self._on_script_function)
             self._script_functions.install()
@@ -211,17 +230,20 @@ class NamedOperations:
             self._note(named, f"{named.where} is no function or method written in Python, but of type {kind}")
 
     def _follow(self, named: NamedOperation, owner: type | None, function: Any) -> None:
-        name, operations = named.path[-1], named.operations
+        name = named.path[-1]
         if named.block:
             self._note(named, f"{named.where} was never called with {named.block!r}")
-            scopes = {named.block: tuple(map(scope_of, operations))}
+            scopes = {named.block: tuple(named.scopes)}
             follow_timer(function, owner, name, scopes, self._hooks, functools.partial(self._on_timer, named))
             return
+        is_traced = bool(named.operations)  # a function that is compiled is an operation and no phase
         if owner is None:
-            self._hooks.follow_function(function, FunctionHook(named.module, name, operations, is_traced=True))
+            hook = FunctionHook(named.module, name, named.operations, is_traced, named.phase)
+            self._hooks.follow_function(function, hook)
         else:
-            hook = MethodHook(named.module, owner.__name__, name, operations, is_traced=True, is_named=True)
-            self._hooks.follow_method(owner, hook)
+            where = named.module, owner.__name__, name
+            of_class = MethodHook(*where, named.operations, is_traced=is_traced, is_named=True, phase=named.phase)
+            self._hooks.follow_method(owner, of_class)
         self._note(named, None)
 
     def _on_timer(self, named: NamedOperation, made: Any) -> None:
