@@ -81,7 +81,7 @@ def test_the_function_with_which_cleanrl_evaluates(tmp_path: Path) -> None:
 
 
 def test_a_function_of_the_script_is_offered_as_an_evaluation(tmp_path: Path) -> None:
-    recording = record(tmp_path / "trace", "evaluated.py", "own")
+    recording = record(tmp_path / "trace", "evaluated.py", "own", options=("--lines",))
     assert recording.returncode == 0, recording.stderr
     (row,) = recording.analysis["possible_evaluations"]
     assert (row["function"], Path(row["file"]).name) == ("own.<locals>.evaluate", "evaluated.py")

@@ -70,6 +70,12 @@ def test_of_one_in_another_the_outer_one_that_fits_has_the_time(tmp_path: Path) 
     assert functions(analyzed(tmp_path, [*work, (STEP, "collect")])) == [("evaluate", 4, 40, 20, 20)]
 
 
+def test_few_stacks_are_enough(tmp_path: Path) -> None:
+    """Of what is collected no step was seen."""
+    work = [(NETWORK, "collect"), (UPDATE, "update"), (STEP, "evaluate"), (NETWORK, "evaluate")]
+    assert functions(analyzed(tmp_path, work)) == [("evaluate", 2, 20, 10, 10)]
+
+
 def test_a_short_one_is_in_the_table_and_no_finding(tmp_path: Path) -> None:
     analysis = analyzed(tmp_path, [*rounds(*["collect"] * 30), (STEP, "evaluate"), (NETWORK, "evaluate")])
     assert functions(analysis) == [("evaluate", 2, 20, 10, 10)]

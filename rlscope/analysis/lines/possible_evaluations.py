@@ -57,14 +57,14 @@ def _of_process(process: ProcessSweep, loops: Loops) -> list[PossibleEvaluationR
 def _in_tests(stacks: ProcessStacks) -> Iterator[tuple[Function, StackTime]]:
     """Yield the times of training that pass a function which fits, with the outermost one."""
     passed: dict[Function, Counter[str]] = defaultdict(Counter)
-    stepping = 0
+    acting = 0  # stacks of steps and network calls
     training = []
     for time in stacks.times:
         functions = () if time.stack is None else stacks.own_functions[time.stack]
         is_training = time.purpose == Purpose.TRAINING.value
         if is_training:
             training.append((time, functions))
-            stepping += time.stacks if time.stage == SIMULATION else 0
+            acting += time.stacks if time.stage in (SIMULATION, INFERENCE) else 0
         if is_training or time.stage == BACKPROPAGATION:
             for function in functions:
                 passed[function][time.stage] += time.stacks
@@ -72,8 +72,9 @@ def _in_tests(stacks: ProcessStacks) -> Iterator[tuple[Function, StackTime]]:
         function
         for function, seen in passed.items()
         if is_called_a_test(function[1])
-        and 0 < seen[SIMULATION] < stepping  # a function around all steps is the training
+        and seen[SIMULATION]
         and seen[INFERENCE]
+        and seen[SIMULATION] + seen[INFERENCE] < acting  # what is around all of it is the training
         and not seen[BACKPROPAGATION]
     }
     for time, functions in training:
