@@ -76,6 +76,13 @@ def test_few_stacks_are_enough(tmp_path: Path) -> None:
     assert functions(analyzed(tmp_path, work)) == [("evaluate", 2, 20, 10, 10)]
 
 
+def test_a_stack_that_is_seen_late_changes_nothing(tmp_path: Path) -> None:
+    late = [(UPDATE, "evaluate")]
+    assert functions(analyzed(tmp_path / "few", [*rounds("collect", *["evaluate"] * 4), *late])) == []
+    (row,) = functions(analyzed(tmp_path / "many", [*rounds("collect", *["evaluate"] * 6), *late]))
+    assert row == ("evaluate", 24, 240, 120, 120)
+
+
 def test_a_short_one_is_in_the_table_and_no_finding(tmp_path: Path) -> None:
     analysis = analyzed(tmp_path, [*rounds(*["collect"] * 30), (STEP, "evaluate"), (NETWORK, "evaluate")])
     assert functions(analysis) == [("evaluate", 2, 20, 10, 10)]

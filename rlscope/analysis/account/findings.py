@@ -89,8 +89,8 @@ def evaluation_sentences(tables: RunTables) -> Iterator[str]:
         if row.process == process and row.seconds >= LEAST_NOTED * wall_s:
             yield (
                 f"{duration(row.seconds)} of the training are in {row.function.rpartition('<locals>.')[2]}, "
-                f"{line_text(row.file, row.line)}, which steps environments and calls networks and was seen in no "
-                'update: if it tests the policy, decorate it with `@rlscope.phase("evaluation")`.'
+                f"{line_text(row.file, row.line)}, which steps environments and calls networks and does not update "
+                'them: if it tests the policy, decorate it with `@rlscope.phase("evaluation")`.'
             )
 
 

@@ -18,6 +18,8 @@ _WORDS = frozenset(
     ("eval", "evaluate", "evaluates", "evaluation", "evaluator", "test", "tester", "testing", "tests",
      "validate", "validation", "validator")
 )  # fmt: skip
+#: Where a test follows an update, a stack that is seen late shows one in the other: such a part of them may.
+_LATE = 0.05
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
@@ -62,7 +64,7 @@ def _in_tests(stacks: ProcessStacks) -> Iterator[tuple[Function, StackTime]]:
     for time in stacks.times:
         functions = () if time.stack is None else stacks.own_functions[time.stack]
         is_training = time.purpose == Purpose.TRAINING.value
-        if is_training:
+        if is_training and time.stage != BACKPROPAGATION:
             training.append((time, functions))
             acting += time.stacks if time.stage in (SIMULATION, INFERENCE) else 0
         if is_training or time.stage == BACKPROPAGATION:
@@ -75,7 +77,7 @@ def _in_tests(stacks: ProcessStacks) -> Iterator[tuple[Function, StackTime]]:
         and seen[SIMULATION]
         and seen[INFERENCE]
         and seen[SIMULATION] + seen[INFERENCE] < acting  # what is around all of it is the training
-        and not seen[BACKPROPAGATION]
+        and seen[BACKPROPAGATION] <= _LATE * (seen[SIMULATION] + seen[INFERENCE])
     }
     for time, functions in training:
         outermost = next((function for function in functions if function in fitting), None)

@@ -72,8 +72,8 @@ class PossibleEvaluationRow(Row):
     """A function of the program's own that looks like a test of its policy, in the middle of training.
 
     Its name, or its class's, has a word such as *evaluate*, *test* or *validate*; stacks in it show steps of an
-    environment and calls of networks, and none shows an update, which the process makes elsewhere. Steps or calls of
-    networks are outside of it as well. Of one such function in another the outer one has the time.
+    environment and calls of networks, and none, but for late ones, an update, which the process makes elsewhere. Steps
+    or calls of networks are outside of it as well. Of one such function in another the outer one has the time.
 
     Attributes:
         process: The process.
