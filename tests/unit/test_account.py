@@ -230,6 +230,15 @@ def test_a_comprehension_is_a_part_of_its_function(tmp_path: Path) -> None:
     assert (row.function, row.line, row.called) == ("Buffer.sample", 7, "")
 
 
+def test_the_line_of_what_a_worker_does_in_its_loop_is_not_where_it_starts_up(tmp_path: Path) -> None:
+    main = "process start=0 stop=200\nthread 0\n0 + simulation\n5 + wait:posix.read pipe:[7]\n195 -\n200 -\n"
+    work = "100 + simulation\n110 -\n180 + simulation\n190 -\n190 + wait:posix.write pipe:[7]\n190 -\n"
+    seen = "stacks 9\n50 sees 0 make:/me/a.py:5\n90 sees 0 make:/me/a.py:5\n150 sees 0 step:/me/a.py:8\n"
+    analysis = analyzed(tmp_path, main, f"process start=0 stop=195\nthread 0\n{work}{seen}")
+    (row,) = (row for row in analysis.account if row.cause == "no_stage" and row.on)
+    assert (row.function, row.line) == ("step", 8)
+
+
 @pytest.mark.parametrize(
     "begun",
     [
