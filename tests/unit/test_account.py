@@ -230,6 +230,22 @@ def test_a_comprehension_is_a_part_of_its_function(tmp_path: Path) -> None:
     assert (row.function, row.line, row.called) == ("Buffer.sample", 7, "")
 
 
+def test_a_function_with_nearly_all_time_is_not_the_loop_that_calls_it(tmp_path: Path) -> None:
+    loop = "process stop=1000\nthread 0\n0 + inference\n1 -\n970 + simulation\n999 -\n999 + inference\n1000 -\n"
+    seen = "960 sees 0 run:/me/a.py:3 learn:/me/a.py:9\n980 sees 0 run:/me/a.py:4\n"
+    analysis = analyzed(tmp_path, f"{loop}stacks 9\n{seen}")
+    assert ["learn" in change and "a.py:9" in change for change in analysis.changes] == [True]
+
+
+def test_the_line_of_what_a_worker_does_in_its_loop_is_not_where_it_starts_up(tmp_path: Path) -> None:
+    main = "process start=0 stop=200\nthread 0\n0 + simulation\n5 + wait:posix.read pipe:[7]\n195 -\n200 -\n"
+    work = "100 + simulation\n110 -\n180 + simulation\n190 -\n190 + wait:posix.write pipe:[7]\n190 -\n"
+    seen = "stacks 9\n50 sees 0 make:/me/a.py:5\n90 sees 0 make:/me/a.py:5\n150 sees 0 step:/me/a.py:8\n"
+    analysis = analyzed(tmp_path, main, f"process start=0 stop=195\nthread 0\n{work}{seen}")
+    (row,) = (row for row in analysis.account if row.cause == "no_stage" and row.on)
+    assert (row.function, row.line) == ("step", 8)
+
+
 @pytest.mark.parametrize(
     "begun",
     [

@@ -351,7 +351,7 @@ def _work_of(process: str, group: Followed, lines: OwnLines) -> Iterator[tuple[_
 
 def _working(kind: Kind) -> _Stacks:
     """Return which stacks of a process that was waited for show where it did work of a kind."""
-    return ("stage", kind.stage), ("category", kind.category)
+    return ("part", _TRAINING), ("stage", kind.stage), ("category", kind.category)
 
 
 def _cause_of_work(kind: Kind) -> Cause:

@@ -18,8 +18,8 @@ from rlscope.model import LifePart, Purpose
 
 #: The code of a program that was not read from a file, as of `python -c`, has such a name, and much made code as well.
 _NO_FILE = "<"
-#: More than this part of it is most of it, and of this one nearly all.
-_MOST, _NEARLY_ALL = 0.5, 0.95
+#: More than this part of it is most of it, of this one nearly all, and of this one all but what a look may miss.
+_MOST, _NEARLY_ALL, _ALL = 0.5, 0.95, 0.99
 #: Time is divided among so many lines at most, each of which has such a part of it and was seen so often.
 _MOST_PLACES, _LEAST_PLACE, _LEAST_STACKS = 3, 0.15, 10
 #: Parts of a life in which a process does not train.
@@ -254,14 +254,14 @@ class ProcessStacks:
         return sum(time.seconds for time in times if is_like(time)) >= _NEARLY_ALL * whole_s
 
     def _is_loop(self, function: Function) -> bool:
-        """Return whether an own function is the training loop: it has nearly all time, and no library called it."""
+        """Return whether an own function is the training loop: it has all time, and no library called it."""
         passes: list[bool] = []
         for row in self.stacks:
             is_passed = row.caller is not None and passes[row.caller]
             is_function = (row.file, row.function, row.first_line) == function
             passes.append(is_passed or (is_function and self._is_called_by_own[len(passes)]))
         passing_s = sum(time.seconds for time in self._trained if time.stack is not None and passes[time.stack])
-        return passing_s >= _NEARLY_ALL * sum(time.seconds for time in self._trained)
+        return passing_s >= _ALL * sum(time.seconds for time in self._trained)
 
     @cached_property
     def _is_called_by_own(self) -> list[bool]:
