@@ -169,6 +169,7 @@ stacks 9
 105 sees 0 <module>:/me/a.py:1 main:/me/a.py:4
 """
 APPEND, SAMPLE = "append:/lib/python3.11/numpy/lib/_impl.py:1", "Buffer.sample:/me/b.py:7"
+NORMAL = "log_prob:/lib/python3.11/torch/normal.py:1"
 
 
 @pytest.mark.parametrize(
@@ -185,7 +186,7 @@ APPEND, SAMPLE = "append:/lib/python3.11/numpy/lib/_impl.py:1", "Buffer.sample:/
         ("", "_call:/lib/python3.11/multiprocessing/managers.py:1", ("multiprocessing.managers._call", "a.py:3")),
         ("1 + inference\n100 -", SAMPLE, ()),
         ("2 + backend:torch.tensor\n98 -", "", ("torch.tensor", "a.py:3")),
-        ("2 + backend:torch.pow\n98 -", "log_prob:/lib/python3.11/torch/normal.py:1", ()),
+        ("2 + backend:torch.pow\n98 -", NORMAL, ()),
         ("1 + wait:time.sleep\n100 -", SAMPLE, ("do not sleep", "b.py:7")),
         ("1 + wait:_socket.socket.recv\n100 -", SAMPLE, ("many answers at once", "b.py:7")),
         ("1 + wait:_io.FileIO.write\n100 -", SAMPLE, ("write less often", "b.py:7")),
@@ -201,6 +202,28 @@ def test_a_change_is_of_the_line_that_nothing_else_depends_on(
 ) -> None:
     analysis = analyzed(tmp_path, LOOP.format(work=work, frames=frames))
     assert [all(fact in change for fact in facts) for change in analysis.changes] == [True] * bool(facts)
+
+
+def test_where_few_calls_were_seen_the_python_around_them_says_where_it_was(tmp_path: Path) -> None:
+    """Calls of torch have 0.3 s, of which one stack was seen, by chance in line 4; Python was seen twice in line 3."""
+    call, end = "backend:torch.pow", 400_000_000
+    script = f"""process stop={end + 10}
+thread 0
+0 + inference
+1 -
+100000000 + {call}
+{end} -
+{end} + backpropagation
+{end + 10} -
+stacks 9
+20 sees 0 <module>:/me/a.py:1 main:/me/a.py:3 {NORMAL}
+30 sees 0 <module>:/me/a.py:1 main:/me/a.py:3 {NORMAL}
+100000050 sees 0 <module>:/me/a.py:1 main:/me/a.py:4
+"""
+    rows = {row.category: row for row in analyzed(tmp_path, script).account if row.cause == "no_stage"}
+    assert [(rows[layer].line, rows[layer].called) for layer in ("backend", "python")] == [
+        (3, "torch.normal.log_prob")
+    ] * 2
 
 
 def test_a_large_row_in_no_stage_is_divided_by_the_lines_that_lead_to_it(tmp_path: Path) -> None:
