@@ -62,7 +62,8 @@ struct LastSeen {
   int torn = 0;             // so often in a row its stack in a call changed while it was read
 };
 constexpr int kMostTorn = 16;
-constexpr int kReadings = 3;  // of a stack that changes meanwhile
+constexpr int kReadings = 3;  // of a stack that changes meanwhile, or is read late
+constexpr int64_t kLate_ns = 250'000;
 constexpr size_t kSeenBesides = 64;
 
 class StackSampler {
@@ -107,6 +108,7 @@ class StackSampler {
   int64_t period_until_affordable();
   void look(uint64_t random);
   void look_at(StackWriter& writer, const SeenThread& thread);
+  Seen read_in_time(const PyThreadState* thread, uint64_t& ticks, uint32_t& stack);
   Seen read(const PyThreadState* thread, uint32_t& stack);
   uint32_t intern();
   bool has_run(uint64_t thread_id);
@@ -173,7 +175,8 @@ void* StackSampler::run(void* pointer) {
   for (int64_t period = now_ns();; period = std::max(period + length, now_ns() - length)) {
     random ^= random << 13, random ^= random >> 7, random ^= random << 17;
     if (!sampler->sleep_until(period + static_cast<int64_t>(random % static_cast<uint64_t>(length)))) return nullptr;
-    if (length == sampler->period_ns_ || (length == kLongestSleep_ns && sampler->saved_ns_ > -kMostSaved_ns)) sampler->look(random);
+    bool is_on_credit = length == kLongestSleep_ns && sampler->saved_ns_ > -kMostSaved_ns;
+    if (length == sampler->period_ns_ || is_on_credit) sampler->look(random);
     if (sampler->period_ns_ != kStackPeriod_ns) length = sampler->period_until_affordable();
   }
 }
@@ -249,15 +252,27 @@ void StackSampler::forget_ended_threads() {
 void StackSampler::look_at(StackWriter& writer, const SeenThread& seen) {
   const PyThreadState* thread = seen.is_main ? main_ : find_thread(interpreter_, seen.thread_id);
   if (!thread) return;
-  uint64_t ticks = now_ticks();
-  uint32_t stack = kTornStack;
-  Seen result = read(thread, stack);
+  uint64_t ticks;
+  uint32_t stack;
+  Seen result = read_in_time(thread, ticks, stack);
   if (result == Seen::kNothing || (seen.is_in_call && !is_still_there(seen))) return;
   writer.write(ticks, seen.thread_id, stack);
   if (!seen.is_in_call) return;
   LastSeen& last = seen_[seen.thread_id];
   last.torn = stack == kTornStack ? last.torn + 1 : 0;
   if (last.torn && last.torn < kMostTorn) last.call_ticks = 0;  // to be looked at again, as nothing was learned of the call
+}
+
+// Where the thread that looks loses its core behind the time that it takes down, the other one is elsewhere when it is read.
+Seen StackSampler::read_in_time(const PyThreadState* thread, uint64_t& ticks, uint32_t& stack) {
+  for (int reading = 0; reading < kReadings; reading++) {
+    int64_t began_ns = now_ns();
+    ticks = now_ticks();
+    stack = kTornStack;
+    Seen result = read(thread, stack);
+    if (now_ns() - began_ns <= kLate_ns) return result;
+  }
+  return Seen::kNothing;
 }
 
 // A thread that goes on while it is read is soon in another function, which can be read.
