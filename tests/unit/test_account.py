@@ -204,28 +204,6 @@ def test_a_change_is_of_the_line_that_nothing_else_depends_on(
     assert [all(fact in change for fact in facts) for change in analysis.changes] == [True] * bool(facts)
 
 
-def test_where_few_calls_were_seen_the_python_around_them_says_where_it_was(tmp_path: Path) -> None:
-    """Calls of torch have 0.3 s, of which one stack was seen, by chance in line 4; Python was seen twice in line 3."""
-    call, end = "backend:torch.pow", 400_000_000
-    script = f"""process stop={end + 10}
-thread 0
-0 + inference
-1 -
-100000000 + {call}
-{end} -
-{end} + backpropagation
-{end + 10} -
-stacks 9
-20 sees 0 <module>:/me/a.py:1 main:/me/a.py:3 {NORMAL}
-30 sees 0 <module>:/me/a.py:1 main:/me/a.py:3 {NORMAL}
-100000050 sees 0 <module>:/me/a.py:1 main:/me/a.py:4
-"""
-    rows = {row.category: row for row in analyzed(tmp_path, script).account if row.cause == "no_stage"}
-    assert [(rows[layer].line, rows[layer].called) for layer in ("backend", "python")] == [
-        (3, "torch.normal.log_prob")
-    ] * 2
-
-
 def test_a_large_row_in_no_stage_is_divided_by_the_lines_that_lead_to_it(tmp_path: Path) -> None:
     """Of 330 ns 200 are for copies, 100 are for samples, by two lines of a function that is for nothing else."""
     dump, copy = "dump:/lib/python3.11/json/__init__.py:1", "deepcopy:/lib/python3.11/copy.py:1"

@@ -89,9 +89,6 @@ _NEARLY_ALL = 0.9
 _LEAST_DIVIDED = 0.05
 #: The name of waits in no call that is known.
 BLOCKED = "(blocked)"
-#: Layers whose calls may be short, and the most that a stack of them may stand for: stacks are looked at each 8 ms.
-_SHORT = (Category.BACKEND.label, Category.SIMULATOR.label, Category.NATIVE.label, Category.CUDA.label)
-_MOST_OF_STACK_NS = 100_000_000
 #: Of what is not done for training.
 _OF_PURPOSE = {purpose: Cause(purpose.value) for purpose in Purpose if purpose not in OF_PART.values()}
 _OF_PART = {LifePart.STARTING_UP: Cause.STARTING_UP, LifePart.AFTERWARDS: Cause.AFTERWARDS}
@@ -169,28 +166,14 @@ def _left_by_recording(purposes: Iterable[PurposeRow], breakdown: Iterable[Break
 def _by_line(process: str, key: _Key, ns: int, share: float, lines: OwnLines) -> Iterator[tuple[OwnLine | None, int]]:
     """Yield the lines of a row with its nanoseconds: several of a large one whose cause is not known, else one."""
     process = key.whose or process
-    where = _shown_by(process, key, ns, lines)
-    if key.cause.is_known or share < _LEAST_DIVIDED or not where:
-        yield lines.of(process, **where) if where else None, ns
+    if key.cause.is_known or share < _LEAST_DIVIDED or not key.where:
+        yield lines.of(process, **dict(key.where)) if key.where else None, ns
         return
-    places = lines.places(process, **where) or [(None, 1.0)]
+    places = lines.places(process, **dict(key.where)) or [(None, 1.0)]
     ends = [round(ns * reached) for reached in accumulate((part for _, part in places), initial=0.0)]
     yield from zip(
         (line for line, _ in places), (end - start for start, end in pairwise([*ends[:-1], ns])), strict=True
     )
-
-
-def _shown_by(process: str, key: _Key, ns: int, lines: OwnLines) -> dict[str, str | tuple[str, ...]]:
-    """Return which stacks show where a row was: of its layer, or where few of these were seen of the Python around it.
-
-    A call of microseconds has ended before its stack is read, so that many of them are hardly ever seen.
-    """
-    where = dict(key.where)
-    if key.category in _SHORT:
-        around, seen = where | {"category": Category.PYTHON.label}, lines.of(process, **where)
-        if (seen is None or ns > _MOST_OF_STACK_NS * seen.seen) and lines.of(process, **around) is not None:
-            return around
-    return where
 
 
 def _module(process: str, key: _Key, lines: OwnLines) -> str:
