@@ -12,6 +12,7 @@ from rlscope.analysis.devices.clock import SharedClock, shared_clocks
 from rlscope.analysis.devices.devices import BusyParts, Device, devices_of
 from rlscope.analysis.devices.sharing import SharedDevices, shared_devices
 from rlscope.analysis.devices.timeline import busy_parts
+from rlscope.analysis.lines.own_lines import OwnLines
 from rlscope.analysis.ranks.kernels import kernels_of, where_waited
 from rlscope.analysis.ranks.matching import Collective, collectives_of
 from rlscope.analysis.ranks.tables import is_communication, rank_dependencies
@@ -20,6 +21,7 @@ from rlscope.analysis.rows import Rows
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep, own_correction
 from rlscope.analysis.table_rows import BreakdownRow, CounterRow, DependencyRow, ProcessRow, WaitRow
 from rlscope.analysis.tables.dependencies import dependency_rows
+from rlscope.analysis.tables.loop import Loops
 from rlscope.analysis.tables.trainings import ticks_without_evaluation, timesteps_of
 from rlscope.model import NS_PER_S
 
@@ -50,6 +52,7 @@ class Run:
         self.recover = recover
         self.is_by_function = is_by_function
         self.utilization = Utilization(swept.trace.directory)
+        self._own_lines: OwnLines | None = None
 
     @cached_property
     def progress(self) -> RunProgress:
@@ -75,6 +78,12 @@ class Run:
     def shared(self) -> SharedDevices:
         """Return who had the devices that several processes used."""
         return shared_devices(self.clocks, self.recover)
+
+    def own_lines(self, loops: Loops) -> OwnLines:
+        """Return what finds own lines of the run, whose stacks it reads once; `loops` are the run's."""
+        if self._own_lines is None:
+            self._own_lines = OwnLines(self.swept, loops)
+        return self._own_lines
 
     def process(self, name: str) -> ProcessSweep:
         """Return the process of that name."""

@@ -28,7 +28,6 @@ from rlscope.analysis.devices.rows import (
 from rlscope.analysis.devices.timeline import device_timeline_rows
 from rlscope.analysis.devices.work import device_work_rows, gpu_operation_rows, gpu_rows
 from rlscope.analysis.lines.functions import function_rows
-from rlscope.analysis.lines.own_lines import OwnLines
 from rlscope.analysis.lines.possible_evaluations import possible_evaluation_rows
 from rlscope.analysis.lines.rows import CallSiteRow, FunctionRow, LineRow, PossibleEvaluationRow, SyncPointRow
 from rlscope.analysis.lines.tables import call_site_rows, line_rows, sync_point_rows, without_stacks
@@ -186,13 +185,13 @@ class RunTables:
     )
     account = _Table(
         AccountRow,
-        lambda run, found: account_rows(found.purposes, found.breakdown, found.path, OwnLines(run.swept, found.loops)),
+        lambda run, found: account_rows(found.purposes, found.breakdown, found.path, run.own_lines(found.loops)),
         per="cause, stage, category, whom or what was waited for, of the process that paces the run",
         values="seconds, what recording added by itself, and their share; they sum to the wall time of the process",
     )
     possible_evaluations = _Table(
         PossibleEvaluationRow,
-        lambda run, found: possible_evaluation_rows(run.swept, found.loops),
+        lambda run, found: possible_evaluation_rows(run.own_lines(found.loops)),
         needs="stack_times",
         per="process, function of the program's own that looks like a test of its policy",
         values="stacks that pass it; seconds of training in it with what it called, of these in simulation and in "
@@ -550,7 +549,7 @@ class RunTables:
     )
     functions = _Table(
         FunctionRow,
-        lambda run, found: function_rows(run.swept, found.loops),
+        lambda run, found: function_rows(run.own_lines(found.loops)),
         needs="stack_times",
         per="process, stage, purpose, function, file, line at which it begins",
         values="stacks that pass it, `own_stacks` in which it was innermost; seconds in it with what it called, "

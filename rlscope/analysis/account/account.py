@@ -170,10 +170,7 @@ def _by_line(process: str, key: _Key, ns: int, share: float, lines: OwnLines) ->
         yield lines.of(process, **dict(key.where)) if key.where else None, ns
         return
     places = lines.places(process, **dict(key.where)) or [(None, 1.0)]
-    ends = [round(ns * reached) for reached in accumulate((part for _, part in places), initial=0.0)]
-    yield from zip(
-        (line for line, _ in places), (end - start for start, end in pairwise([*ends[:-1], ns])), strict=True
-    )
+    yield from zip((line for line, _ in places), _proportional(ns, [part for _, part in places]), strict=True)
 
 
 def _module(process: str, key: _Key, lines: OwnLines) -> str:
@@ -371,13 +368,18 @@ def group_name(names: Sequence[str]) -> str:
 
 
 def _divided(whole_ns: int, parts: Mapping[_Key, float]) -> Iterator[tuple[_Key, int]]:
-    """Divide whole nanoseconds in proportion; the parts sum to them."""
-    total = sum(parts.values())
-    if total <= 0:
+    """Divide waits among what they were for; their nanoseconds sum to them."""
+    if sum(parts.values()) <= 0:
         yield _Key(Cause.BLOCKED, on="", evidence=_query("waits", {})), whole_ns
         return
-    ends = [round(whole_ns * reached / total) for reached in accumulate(parts.values(), initial=0.0)]
-    yield from zip(parts, (end - start for start, end in pairwise(ends)), strict=True)
+    yield from zip(parts, _proportional(whole_ns, parts.values()), strict=True)
+
+
+def _proportional(whole_ns: int, parts: Iterable[float]) -> Iterator[int]:
+    """Divide whole nanoseconds in proportion to parts; they sum to them."""
+    reached = [*accumulate(parts, initial=0.0)]
+    ends = [round(whole_ns * each / reached[-1]) for each in reached]
+    yield from (end - start for start, end in pairwise(ends))
 
 
 def _query(table: str, tells: Mapping[str, str]) -> str:

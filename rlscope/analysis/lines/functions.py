@@ -4,13 +4,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlscope.analysis.lines.own_lines import Function, ProcessStacks, StackTime
+from rlscope.analysis.lines.own_lines import Function, OwnLines, ProcessStacks, StackTime
 from rlscope.analysis.lines.rows import FunctionRow
 from rlscope.analysis.lines.swept import SweptStack
 from rlscope.analysis.lines.tables import short_path
 from rlscope.analysis.rows import Rows
-from rlscope.analysis.sweep import TraceSweep
-from rlscope.analysis.tables.loop import Loops
 
 
 @dataclass(slots=True)
@@ -23,12 +21,9 @@ class _Sum:
         self.seconds += other.seconds
 
 
-def function_rows(swept: TraceSweep, loops: Loops) -> Rows[FunctionRow]:
+def function_rows(lines: OwnLines) -> Rows[FunctionRow]:
     """Make the rows of `Analysis.functions`: of each process those with most time first."""
-    return Rows(
-        FunctionRow,
-        (row for process in swept.processes for row in functions_of(ProcessStacks(process, loops), process.name)),
-    )
+    return Rows(FunctionRow, (row for name in lines.processes for row in functions_of(lines.stacks(name), name)))
 
 
 def functions_of(stacks: ProcessStacks, process: str) -> list[FunctionRow]:

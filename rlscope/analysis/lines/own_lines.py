@@ -94,7 +94,7 @@ class OwnLine(NamedTuple):
     native: str
     stacks: int
     seen: int
-    place: tuple[str, str, int]
+    place: Function
 
     @property
     def text(self) -> str:
@@ -230,13 +230,7 @@ class ProcessStacks:
         else:
             found = max(seconds, key=lambda function: (seconds[function], depths[function], function))
         passing = [time for time in asked if time.stack is not None and found in self.own_functions[time.stack]]
-        line = self._described(found, passing, whole_s, sum(time.stacks for time in asked))
-        entry, is_entry_apart = self._entry(line.called, is_like)
-        return line._replace(
-            entry=entry,
-            is_apart=self._is_apart(found, is_like) and not self._is_loop(found),
-            is_entry_apart=is_entry_apart,
-        )
+        return self._described(found, passing, whole_s, sum(time.stacks for time in asked), is_like)
 
     @cached_property
     def _trained(self) -> list[StackTime]:
@@ -272,16 +266,25 @@ class ProcessStacks:
             found.append(name == _BEGINNING or ((is_own or name.startswith(_STARTERS)) and around))
         return found
 
-    def _described(self, function: Function, passing: Sequence[StackTime], whole_s: float, seen: int) -> OwnLine:
+    def _described(
+        self,
+        function: Function,
+        passing: Sequence[StackTime],
+        whole_s: float,
+        seen: int,
+        is_like: Callable[[StackTime], bool],
+    ) -> OwnLine:
         lines: dict[int, list[tuple[StackTime, list[str]]]] = {}
         for time in passing:
-            line, called = self._inside(time.stack, function)
-            lines.setdefault(line, []).append((time, called))
+            line, names = self._inside(time.stack, function)
+            lines.setdefault(line, []).append((time, names))
         seconds = {line: sum(time.seconds for time, _ in of_line) for line, of_line in lines.items()}
         longest = max(lines, key=lambda line: (seconds[line], line))
         native: dict[str, float] = defaultdict(float)
         for time, _ in lines[longest]:
             native[time.function] += time.seconds
+        called = self._called([(names, time.seconds) for time, names in lines[longest]])
+        entry, is_entry_apart = self._entry(called, is_like)
         file, name, _ = function
         return OwnLine(
             function=name,
@@ -289,10 +292,10 @@ class ProcessStacks:
             line=longest,
             share=sum(seconds.values()) / whole_s,
             line_share=seconds[longest] / whole_s,
-            called=self._called([(called, time.seconds) for time, called in lines[longest]]),
-            entry="",
-            is_apart=False,
-            is_entry_apart=False,
+            called=called,
+            entry=entry,
+            is_apart=self._is_apart(function, is_like) and not self._is_loop(function),
+            is_entry_apart=is_entry_apart,
             native=max(native, key=lambda each: (native[each], each)),
             stacks=sum(time.stacks for time in passing),
             seen=seen,
@@ -361,12 +364,16 @@ class ProcessStacks:
 
 
 class OwnLines:
-    """Finds own lines of a run's processes."""
+    """Finds own lines of a run's processes.
+
+    Attributes:
+        processes: The processes by their names.
+    """
 
     def __init__(self, swept: TraceSweep, loops: Loops) -> None:
         directory = swept.trace.manifest.get("directory")
         self._directory = directory.rstrip("/") + "/" if isinstance(directory, str) else ""
-        self._processes = {process.name: process for process in swept.processes}
+        self.processes = {process.name: process for process in swept.processes}
         self._made: dict[str, ProcessStacks] = {}
         self._loops = loops
 
@@ -428,7 +435,7 @@ class OwnLines:
     def stacks(self, process: str) -> ProcessStacks:
         """Return the stacks of a process."""
         if process not in self._made:
-            self._made[process] = ProcessStacks(self._processes[process], self._loops, self._directory)
+            self._made[process] = ProcessStacks(self.processes[process], self._loops, self._directory)
         return self._made[process]
 
 

@@ -4,12 +4,11 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from rlscope.analysis.lines.own_lines import Function, ProcessStacks, StackTime
+from rlscope.analysis.lines.own_lines import Function, OwnLines, ProcessStacks, StackTime
 from rlscope.analysis.lines.rows import PossibleEvaluationRow
 from rlscope.analysis.lines.tables import short_path
 from rlscope.analysis.rows import Rows, sums
-from rlscope.analysis.sweep import ProcessSweep, TraceSweep
-from rlscope.analysis.tables.loop import Loops
+from rlscope.analysis.sweep import ProcessSweep
 from rlscope.model import BACKPROPAGATION, INFERENCE, SIMULATION, Purpose
 
 #: What people call such functions and their classes. What a function does cannot tell: steps and network calls of a
@@ -23,9 +22,11 @@ _LATE = 0.05
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
-def possible_evaluation_rows(swept: TraceSweep, loops: Loops) -> Rows[PossibleEvaluationRow]:
+def possible_evaluation_rows(lines: OwnLines) -> Rows[PossibleEvaluationRow]:
     """Make the rows of `Analysis.possible_evaluations`: of each process those with most time first."""
-    return Rows(PossibleEvaluationRow, (row for process in swept.processes for row in _of_process(process, loops)))
+    return Rows(
+        PossibleEvaluationRow, (row for process in lines.processes.values() for row in _of_process(process, lines))
+    )
 
 
 def is_called_a_test(function: str) -> bool:
@@ -34,13 +35,13 @@ def is_called_a_test(function: str) -> bool:
     return not _WORDS.isdisjoint(word.lower() for word in _WORD.findall(own))
 
 
-def _of_process(process: ProcessSweep, loops: Loops) -> list[PossibleEvaluationRow]:
+def _of_process(process: ProcessSweep, lines: OwnLines) -> list[PossibleEvaluationRow]:
     found = process.found
     if not any(row.stage == BACKPROPAGATION for row in found.purposes):
         return []  # it may be tested what another process trains, or candidates that learn by nothing else
     if not any(is_called_a_test(row.function) for row in found.stacks):
         return []
-    stacks = ProcessStacks(process, loops)
+    stacks = lines.stacks(process.name)
     times: dict[Function, list[StackTime]] = defaultdict(list)
     for function, time in _in_tests(stacks):
         times[function].append(time)
