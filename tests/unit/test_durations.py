@@ -60,11 +60,20 @@ def test_what_grows_is_said_first_with_its_slope(tmp_path: Path) -> None:
         pytest.param([50_000] + [1000] * 49, id="the first one compiles"),
         pytest.param([1000 + number for number in range(50)], id="by a little"),
         pytest.param([1000] * 40 + [5000] * 40, id="once"),
+        pytest.param([1000 + place % 7 for place in range(40)] + [5000 + place % 7 for place in range(40)], id="a step"),
     ],
 )
 def test_nothing_else_grows(lengths: list[int], tmp_path: Path) -> None:
     (row,) = analyzed(lengths, tmp_path).durations
     assert not row.grows
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_growth_is_told_where_the_machine_becomes_faster_and_slower(seed: int, tmp_path: Path) -> None:
+    draw = random.Random(seed)
+    slowness = [draw.uniform(1, 2) for _ in range(12)]
+    (row,) = analyzed([int(1000 * number * slowness[number // 10]) for number in range(120)], tmp_path).durations
+    assert row.grows
 
 
 def test_of_few_there_is_no_line(tmp_path: Path) -> None:

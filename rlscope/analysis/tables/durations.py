@@ -5,8 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from statistics import median
+from itertools import combinations
 
 from rlscope.analysis.rows import Row, Rows
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
@@ -14,8 +13,9 @@ from rlscope.analysis.swept import SweptDuration
 
 #: An operation grows where its last time is longer than its first by more than so much of its mean.
 LEAST_GROWTH = 0.5
-#: In so many parts of equal numbers, of which all but one are longer than the one before.
-PARTS = 8
+#: ... and of all pairs of times the later one is the longer one so often, as Kendall's tau: 0 is by chance, 1 always.
+#: A single step up has 0.5, and a machine that becomes faster and slower meanwhile leaves even growth above 0.8.
+LEAST_TAU = 0.7
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -33,8 +33,8 @@ class DurationRow(Row):
         slope_s: How much longer each time takes than the one before it.
         slope_low_s: The lower end of its interval, of 95 %.
         slope_high_s: The upper end.
-        grows: Whether that excludes zero, the last time is longer than the first by more than half of the mean, and of
-            eighths of the durations the medians of all but one are longer than that before.
+        grows: Whether that excludes zero, the last time is longer than the first by more than half of the mean, and
+            Kendall's tau of the durations and their order is 0.7 at least.
     """
 
     process: str
@@ -77,15 +77,14 @@ def _row(process: ProcessSweep, row: SweptDuration, sums: Sequence[int]) -> Dura
     return DurationRow(
         process.name, row.stage, row.operation, row.ends, sum(sums) / row.ends * process.seconds_per_tick, first,
         max(last, 0.0), slope / row.width, (slope - error) / row.width, (slope + error) / row.width,
-        slope > error and last - first > LEAST_GROWTH * mean and _goes_up(means),
+        slope > error and last - first > LEAST_GROWTH * mean and _tau(means) >= LEAST_TAU,
     )  # fmt: skip
 
 
-def _goes_up(means: Sequence[float]) -> bool:
-    """Return whether eighths go up: of their medians, as a few that waited say nothing of the others."""
-    borders = [len(means) * part // PARTS for part in range(PARTS + 1)]
-    parts = [median(means[start:end]) for start, end in pairwise(borders)]
-    return sum(after > before for before, after in pairwise(parts)) >= PARTS - 2
+def _tau(means: Sequence[float]) -> float:
+    """Return Kendall's tau of durations and their order: a few that waited say nothing of the others."""
+    pairs = [(after > before) - (after < before) for before, after in combinations(means, 2)]
+    return sum(pairs) / len(pairs)
 
 
 def _t95(freedom: int) -> float:
