@@ -15,6 +15,11 @@ EVALUATION = "evaluation"
 #: Other operations whose names say what their time is for; the last two write an answer, token by token.
 REWARD, TOOL_CALL, WAIT_FOR_BATCH = "reward", "tool_call", "wait_for_batch"
 
+#: The property of a process that says on which line autograd was told to detect anomalies: a file and a line.
+ANOMALIES = "autograd_anomalies"
+#: The one that says how long it compiled, in ns, and how long what had been compiled before, as `again_ns`.
+COMPILING = "compiling"
+
 Member = TypeVar("Member", bound=Enum)
 
 

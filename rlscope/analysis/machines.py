@@ -15,6 +15,8 @@ from rlscope.trace.reader import ProcessFile, Trace
 
 #: How a machine's processes were placed on the time line.
 REFERENCE, MEASURED, OWN_CLOCK = "reference", "measured", "own clock"
+#: A command that keeps so much of its cores busy leaves other programs none to speak of.
+NEARLY_ALL = 0.75
 
 
 @dataclass(frozen=True)
@@ -52,18 +54,21 @@ class CoreUse:
         usable: as many of them the command might use: by its affinity, and by the quota of its control groups, which
             may be a part of a core.
         ready_threads: threads of all programs that were ready to run, on average.
+        busy: cores that the command kept busy, on average.
         load_at_start: the load average of the minute before the run.
         load_at_end: that of its last minute.
         stolen_s: time of cores that a virtual machine was not given though something was ready to run.
         throttled_s: time for which a quota stopped the run's control groups.
         no_core_share: share of the processes' time in which they waited for a core, from 0 to 1.
-        wanted: cores that the run's own processes would have used at once, on average over the longest one's life:
-            those that ran or waited for a core, each with one thread.
+        wanted: cores that the run's own processes would have used at once without other programs, on average over the
+            longest one's life, each with one thread: those that ran, and of those that waited for a core the share that
+            the run had of the cores, for the others waited for other programs.
     """
 
     cores: int | None
     usable: float | None
     ready_threads: float | None
+    busy: float | None
     load_at_start: float | None
     load_at_end: float | None
     stolen_s: float | None
@@ -75,6 +80,16 @@ class CoreUse:
     def is_own_doing(self) -> bool:
         """Return whether the run's own processes were too many for the cores, whatever other programs did."""
         return self.usable is not None and self.wanted > self.usable
+
+    @property
+    def is_others_doing(self) -> bool:
+        """Return whether other programs had the cores for which the run's own processes waited.
+
+        These kept not nearly all cores busy, and of the threads that were ready most were not theirs.
+        """
+        if self.is_own_doing or self.usable is None or self.busy is None or self.ready_threads is None:
+            return False
+        return self.busy < NEARLY_ALL * self.usable < self.ready_threads and self.ready_threads > 2 * self.wanted
 
 
 def core_use(manifest: Mapping[str, Any], breakdown: Iterable[BreakdownRow]) -> CoreUse:
@@ -97,16 +112,21 @@ def core_use(manifest: Mapping[str, Any], breakdown: Iterable[BreakdownRow]) -> 
         whole_s += row.seconds
         no_core_s += row.seconds if row.category == Category.NO_CORE.label else 0.0
         wait_s += row.seconds if row.category == Category.WAIT.label else 0.0
+    usable = min((each for each in (cores, *allowed) if each is not None), default=None)
+    busy = number("end", "busy_cores")
+    own_share = min(1.0, busy / usable) if busy is not None and usable else 1.0
+    wanted_s = whole_s - wait_s - (1 - own_share) * no_core_s
     return CoreUse(
         cores=None if cores is None else int(cores),
-        usable=min((each for each in (cores, *allowed) if each is not None), default=None),
+        usable=usable,
         ready_threads=number("end", "ready_threads"),
+        busy=busy,
         load_at_start=number("start", "load_average"),
         load_at_end=number("end", "load_average"),
         stolen_s=grown_s("stolen_ns"),
         throttled_s=grown_s("throttled_ns"),
         no_core_share=no_core_s / whole_s if whole_s > 0 else 0.0,
-        wanted=(whole_s - wait_s) / longest_s if (longest_s := max(lives_s.values(), default=0.0)) > 0 else 0.0,
+        wanted=wanted_s / longest_s if (longest_s := max(lives_s.values(), default=0.0)) > 0 else 0.0,
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Generic
 
 from rlscope.analysis.account.account import AccountRow, account_rows
-from rlscope.analysis.account.changes import changes_of
+from rlscope.analysis.account.changes import changes_of, noted_of, updates_of
 from rlscope.analysis.account.owner_path import OwnerPath, owner_path
 from rlscope.analysis.correction.corrected import AppliedCorrection
 from rlscope.analysis.counters.runs import CounterRuns, Counters
@@ -259,7 +259,8 @@ class RunTables:
     @fact()
     def changes(self, run: Run) -> tuple[str, ...]:
         """Return what would make the run faster, as far as its own times show it, most first."""
-        return changes_of(self.account, self.cores, self.path)
+        updates = updates_of(self.crossings, self.breakdown, self.path, self.timesteps)
+        return changes_of(self.account, self.cores, self.path, noted_of(run.swept, self.path), updates)
 
     gpu = _Table(
         GpuRow,

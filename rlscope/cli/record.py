@@ -25,6 +25,7 @@ from rlscope.errors import UsageError, reason_of
 from rlscope.monitor.counter_process import counted, list_counters
 from rlscope.record.config import LAYERS, LINES_HZ, STACKS_HZ, TRACE_VARIABLE, RecordConfig
 from rlscope.record.run.trace_directory import (
+    NO_CORES,
     begin_trace,
     end_trace,
     environment_of_children,
@@ -232,8 +233,8 @@ def _complete(
     """Complete the trace, and its windows that are not complete."""
     if keeper is not None:
         keeper.end_all(status, PATIENCE_S)
-    ready_threads = sampler.ready_threads if sampler is not None else None
-    end_trace(directory, status, counter_facts if config.counters else None, ready_threads)
+    cores = sampler.cores if sampler is not None else NO_CORES
+    end_trace(directory, status, counter_facts if config.counters else None, cores)
 
 
 def _check_can_be_run(program: str) -> None:

@@ -18,11 +18,11 @@ from typing import Any
 
 from rlscope import _native
 from rlscope.model import Category
+from rlscope.record.declared.compiling import compiling
 from rlscope.record.declared.hooks import in_operations
 from rlscope.record.declared.kinds import Boundary, FunctionHook, Hook, ProfilerHook, WrapperHook
 from rlscope.record.declared.tracing import Operations, is_tracing, meet, stages_of, tracing
 
-COMPILE = _native.operation("compile")
 LIBRARY = "jaxlib._jax"
 PYTHON = _native.callback("jax.jit: compiling")  # also where a call was made before the recording began
 
@@ -52,6 +52,7 @@ class _Thread(threading.local):
 
     def __init__(self) -> None:
         self.missed: list[set[Operations]] = []
+        self.is_again = False  # whether the outermost of them was compiled before
 
 
 _thread = _Thread()
@@ -87,10 +88,15 @@ def _making(make: Function) -> Function:
 
     def pjit(name: str, function: Function, miss: Function, *args: Any, **kwargs: Any) -> Any:
         source = _source_of(function)
+        code = _own_code(function)
 
         @functools.wraps(miss)
         def missed(*call_args: Any, **call_kwargs: Any) -> Any:
             before = len(source.met)
+            if not _thread.missed:
+                _thread.is_again = code in _compiled_code
+                if code is not None:
+                    _compiled_code.add(code)
             with _noting(source.met):
                 result = miss(*call_args, **call_kwargs)
             if len(source.met) > before:
@@ -104,6 +110,21 @@ def _making(make: Function) -> Function:
         return compiled
 
     return pjit
+
+
+#: Of functions that were compiled.
+_compiled_code: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def _own_code(function: Any) -> Any:
+    """Return the code of a function of the program's own, which it has also where it is made anew; None of others.
+
+    JAX itself compiles its functions for other shapes as it needs them, and methods may be of different networks.
+    """
+    while isinstance(function, functools.partial) or hasattr(function, "__wrapped__"):
+        function = function.func if isinstance(function, functools.partial) else function.__wrapped__
+    is_library = (getattr(function, "__module__", None) or "").partition(".")[0] in ("jax", "flax", "optax")
+    return None if is_library or hasattr(function, "__self__") else getattr(function, "__code__", None)
 
 
 def _source_of(function: Function) -> _Source:
@@ -162,7 +183,8 @@ def _timing(timer: Function) -> Function:
 
     @contextlib.contextmanager
     def timed(*args: Any, **kwargs: Any) -> Iterator[Any]:
-        with PYTHON, COMPILE, tracing() as met, timer(*args, **kwargs) as value:
+        is_again = bool(_thread.missed) and _thread.is_again
+        with PYTHON, compiling(is_again), tracing() as met, timer(*args, **kwargs) as value:
             yield value
         _note(met)
 

@@ -6,12 +6,12 @@ from typing import Any
 
 from rlscope import _native
 from rlscope.model import Category
+from rlscope.record.declared.compiling import compiling
 from rlscope.record.declared.hooks import scope_of
 from rlscope.record.declared.kinds import Boundary, Hook, MethodHook, WrapperHook
 from rlscope.record.declared.tracing import Operations, is_tracing, meet, operations_of, tracing
 
 FUNCTION = "tensorflow.python.eager.polymorphic_function"
-COMPILE = _native.operation("compile")
 
 Function = Callable[..., Any]
 
@@ -21,10 +21,12 @@ class Compiled:
 
     def __init__(self) -> None:
         self.met: set[Operations] = set()
+        self.traces = 0
         self.scopes: list[_native.Scope] = []
 
     def add(self, met: set[Operations]) -> None:
         """Add what was met when the function was traced (again)."""
+        self.traces += 1
         self.met |= met
         self.scopes = [scope_of(operation) for operation in operations_of(self.met)]
 
@@ -37,9 +39,12 @@ def _tracing(create: Function) -> Function:
     """Wrap the function that makes a graph of a Python function."""
 
     def create_concrete_function(*args: Any) -> Any:
-        with COMPILE, tracing() as met:
+        shared = getattr(args[-1], "function_captures", None)
+        known = _compiled.get(shared) if shared is not None else None
+        # A function that makes variables is traced twice at its first call.
+        with compiling(known is not None and known.traces > 1), tracing() as met:
             concrete = create(*args)
-        for traced in (concrete, getattr(args[-1], "function_captures", None)):
+        for traced in (concrete, shared):
             if traced is not None:
                 _compiled.setdefault(traced, Compiled()).add(met)
         return concrete

@@ -1,11 +1,13 @@
 """PyTorch: functions, tensor methods and the autograd engine; saving to a file, and writing of logs for TensorBoard."""
 
 import io
+import json
+import sys
 from collections.abc import Callable
 from typing import Any
 
-from rlscope._native import Hooked
-from rlscope.model import CHECKPOINT, LOG, Category
+from rlscope import _native
+from rlscope.model import ANOMALIES, CHECKPOINT, LOG, Category
 from rlscope.record.blocking import DISK
 from rlscope.record.declared.hooks import scope_of
 from rlscope.record.declared.kinds import Boundary, Hook, MethodHook, ProfilerHook, WrapperHook
@@ -71,7 +73,7 @@ BOUNDARIES = (
 
 def _unless_into_memory(save: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap torch.save: what is written into memory is on its way to another process, or pickled as a part of more."""
-    recorded = Hooked(save, (scope_of(CHECKPOINT),))
+    recorded = _native.Hooked(save, (scope_of(CHECKPOINT),))
 
     def saving(obj: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
         return (save if isinstance(f, io.BytesIO) else recorded)(obj, f, *args, **kwargs)
@@ -79,7 +81,27 @@ def _unless_into_memory(save: Callable[..., Any]) -> Callable[..., Any]:
     return saving
 
 
+def _note_anomalies(_: Any) -> None:
+    """Note in the trace on which line autograd was told to detect anomalies, or that it does no longer."""
+    place: list[Any] = []
+    if sys.modules["torch"].is_anomaly_enabled():
+        frame = sys._getframe()
+        while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("rlscope", "torch"):
+            frame = frame.f_back
+        place = [frame.f_code.co_filename, frame.f_lineno]
+    noted = _native.trace_path(), place
+    if _native.is_recording() and noted != _noted[-1]:
+        _noted[:] = [noted]
+        _native.write_properties(json.dumps({ANOMALIES: place}))
+
+
+#: What was noted last, and in which file: a program may turn the detection on in each update.
+_noted: list[tuple[Any, list[Any]]] = [(None, [])]
+ANOMALY_MODE = "torch.autograd.anomaly_mode"
+
 HOOKS: tuple[Hook, ...] = (
+    MethodHook(ANOMALY_MODE, "set_detect_anomaly", "__init__", (), after=_note_anomalies),
+    MethodHook(ANOMALY_MODE, "detect_anomaly", "__enter__", (), after=_note_anomalies),
     *(WrapperHook(module, ("save",), _unless_into_memory) for module in ("torch.serialization", "torch")),
     *(
         MethodHook("torch.utils.tensorboard.writer", "SummaryWriter", method, (LOG,))

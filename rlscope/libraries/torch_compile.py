@@ -11,19 +11,22 @@ from typing import Any
 
 from rlscope import _native
 from rlscope.model import Category
+from rlscope.record.declared.compiling import compiling as compiling_function
 from rlscope.record.declared.hooks import scope_of
 from rlscope.record.declared.kinds import Boundary, Hook, WrapperHook
 from rlscope.record.declared.tracing import noted_operations, noting
 
-COMPILE = _native.operation("compile")
-
 
 def _compiling(install: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap the context manager inside which Dynamo compiles, which tells the program's callbacks so."""
+    """Wrap the context manager inside which Dynamo compiles, which tells the program's callbacks so.
+
+    Its last argument is the number of a function and, behind a slash, how often that was compiled before.
+    """
 
     @contextlib.contextmanager
     def compiling(*args: Any, **kwargs: Any) -> Iterator[Any]:
-        with COMPILE, install(*args, **kwargs) as value:
+        before = str((*args, *kwargs.values())[-1]).rpartition("/")[2].partition("_")[0]
+        with compiling_function(before.isdecimal() and int(before) > 0), install(*args, **kwargs) as value:
             yield value
 
     return compiling

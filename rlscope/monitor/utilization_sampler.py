@@ -76,7 +76,12 @@ class ProcessTree:
             self._members[pid] = psutil.Process(pid)
         self._others: set[int] = set()
         self._cpu_s = 0.0
-        self._sampled_s = started_s
+        self._started_s = self._sampled_s = started_s
+
+    @property
+    def busy_cores(self) -> float:
+        """Return how many cores the processes kept busy on average, until the last sample."""
+        return self._cpu_s / max(self._sampled_s - self._started_s, 1e-9)
 
     def sample(self) -> list[Row]:
         """Return the number of cores that the processes kept busy since the last sample, and the memory
@@ -183,6 +188,7 @@ class UtilizationSampler:
     def __init__(self, directory: Path, pid: int, has_devices: bool, windows: "Windows | None" = None) -> None:
         self.error: str | None = None
         self._ready_sum = self._looks = 0
+        self._busy_cores: float | None = None
         self._file = SampleFile(directory, windows)
         self._pid = pid
         self._has_devices = has_devices
@@ -208,6 +214,11 @@ class UtilizationSampler:
         """Return how many threads of all programs but this one were ready to run on average; None if nobody looked."""
         return round(self._ready_sum / self._looks, 2) if self._looks else None
 
+    @property
+    def cores(self) -> dict[str, float | None]:
+        """Return what the manifest says of the cores at the end of a run; None where nobody looked."""
+        return {"ready_threads": self.ready_threads, "busy_cores": self._busy_cores}
+
     def stop(self) -> None:
         """End the sampling; a sample that is being taken may still be written."""
         self._stopping.set()
@@ -228,7 +239,9 @@ class UtilizationSampler:
             now_s = time.monotonic()
             rows: list[Row] = []
             if now_s >= tree_due_s:
-                rows += tree.sample() if tree is not None else ()
+                if tree is not None:
+                    rows += tree.sample()
+                    self._busy_cores = round(tree.busy_cores, 2)
                 self._look_at_ready_threads()
                 tree_due_s = now_s + PROCESS_PERIOD_S
             if not devices:

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from recording import SCRIPTS, Recording, record, rlscope
 
+from rlscope.analysis.account.causes import Cause
+
 SCRIPT = SCRIPTS / "slow_for_a_reason.py"
 #: Where a program begins and ends, and what other programs on the machine take from it.
 AROUND = ("starting_up", "afterwards", "no_core")
@@ -15,6 +17,7 @@ REASONS = {
     "tensor": ("no_stage", "backend", "torch.tensor"),
     "sleep": ("waiting", "", "time.sleep"),
     "function": ("no_stage", "python", ""),
+    "messages": ("pickling", "python", "_ConnectionBase.recv"),
     "graph": ("backpropagation", "backend", "torch.run_backward"),
 }
 
@@ -49,6 +52,21 @@ def test_writing_to_a_disk_is_a_cause_with_its_line(tmp_path: Path) -> None:
     recording = record(tmp_path / "trace", SCRIPT.name, "disk", options=("--lines",))
     rows = [row for row in recording.analysis["account"] if row["cause"] == "disk" and "fsync" in row["on"]]
     assert rows and all(is_the_reason(row, SCRIPT) for row in rows)
+
+
+def test_the_line_that_has_autograd_look_for_anomalies_is_a_change(tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", SCRIPT.name, "anomalies")
+    assert recording.returncode == 0, recording.stderr
+    lines = SCRIPT.read_text().splitlines()
+    line = next(number for number, text in enumerate(lines, 1) if "detect_anomaly" in text)
+    assert any(f"{SCRIPT.name}:{line}" in change for change in recording.analysis["changes"])
+
+
+@pytest.mark.parametrize("reason", ["compile_once", "compile_again"])
+def test_compiling_once_is_a_change_where_a_function_is_compiled_again(reason: str, tmp_path: Path) -> None:
+    recording = record(tmp_path / "trace", SCRIPT.name, reason)
+    assert recording.returncode == 0, recording.stderr
+    assert (Cause.COMPILE.change in recording.analysis["changes"]) == (reason == "compile_again")
 
 
 def test_what_workers_do_that_live_for_a_moment_is_not_starting_them(tmp_path: Path) -> None:

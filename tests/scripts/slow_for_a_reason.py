@@ -1,10 +1,12 @@
 """A hand-written training that is slow for one reason, its argument; a comment marks the line of it."""
 
 import gc
+import multiprocessing
 import os
 import sys
 import tempfile
 import time
+from multiprocessing.reduction import ForkingPickler
 
 import numpy as np
 import torch
@@ -79,6 +81,39 @@ def graph_kept():
         hidden.mean().backward(retain_graph=True)  # the reason
 
 
+def anomalies():
+    torch.autograd.set_detect_anomaly(True)  # the reason
+    for _ in range(200):
+        iteration()
+
+
+def compile_for(shapes):
+    @torch.compile(backend="eager", dynamic=False)
+    def loss(batch):
+        return policy(batch).pow(2).mean()
+
+    for shape in shapes:
+        optimizer.zero_grad()
+        loss(torch.ones(shape, 512)).backward()
+        optimizer.step()
+
+
+def send(connection):
+    message = ForkingPickler.dumps([str(number) for number in range(400_000)])
+    while True:
+        connection.send_bytes(message)
+
+
+def messages():
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    actor = multiprocessing.get_context("fork").Process(target=send, args=(sender,))
+    actor.start()
+    for _ in range(25):
+        iteration()
+        receiver.recv()  # the reason
+    actor.terminate()
+
+
 class Episodes(torch.utils.data.Dataset):
     def __len__(self):
         return 64
@@ -106,4 +141,8 @@ if __name__ == "__main__":
         "function": own_function,
         "graph": graph_kept,
         "dataset": dataset,
+        "anomalies": anomalies,
+        "messages": messages,
+        "compile_once": lambda: compile_for([4] * 8),
+        "compile_again": lambda: compile_for(range(1, 9)),
     }[REASON]()

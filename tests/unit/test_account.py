@@ -10,13 +10,16 @@ from pieces import Piece, send, traced
 from random_scripts import scripts
 from trace_builder import ProcessScript, certain_cost, parse_script, write_scripts
 
-from rlscope.analysis.account.account import _public, group_name
+from benchmarks.trace_writer import TraceWriter
+from rlscope.analysis.account.account import _left_by_recording, _public, group_name
 from rlscope.analysis.account.causes import Cause
 from rlscope.analysis.account.findings import findings
-from rlscope.analysis.account.words import account_lines
+from rlscope.analysis.account.words import account_lines, folded
 from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.correction.corrected import Correction
-from rlscope.model import STAGES, Category, Purpose
+from rlscope.analysis.table_rows import BreakdownRow
+from rlscope.analysis.tables.purposes import PurposeRow
+from rlscope.model import ANOMALIES, COMPILING, STAGES, Category, Purpose
 from rlscope.report.first_screen import MOST_LINES, screen_lines
 from rlscope.report.screen import Screen
 from rlscope.trace.manifest import read_manifest, write_manifest
@@ -27,6 +30,18 @@ GOLDEN = Path(__file__).parent.parent / "golden"
 
 def analyzed(directory: Path, *texts: str) -> Analysis:
     return analyze(open_trace(write_scripts([parse_script(text) for text in texts], directory)))
+
+
+def with_property(directory: Path, name: str, value: object, *operations: str) -> Analysis:
+    """Of a process with this property, in these operations for equally long."""
+    writer = TraceWriter(directory)
+    process = writer.process(pid=1)
+    process.properties({name: value})
+    thread = process.thread()
+    for place, operation in enumerate(operations):
+        thread.operation(50 * place, 50 * (place + 1), operation)
+    process.stop(50 * len(operations))
+    return analyze(open_trace(writer.write({"main_pid": 1, "exit_status": 0, "complete": True})))
 
 
 def seconds(analysis: Analysis) -> dict[tuple[str, str, str], float]:
@@ -193,6 +208,7 @@ NORMAL = "log_prob:/lib/python3.11/torch/normal.py:1"
         ("1 + wait:select.poll.poll\n100 -", SAMPLE, ("wait less often", "b.py:7")),
         ("1 + wait:posix.waitpid\n100 -", SAMPLE, ("start other programs less often", "b.py:7")),
         ("1 + wait:_thread.LockType.acquire\n100 -", SAMPLE, ()),
+        ("1 + wait:_thread.LockType.__enter__\n100 -", SAMPLE, ("keep the lock for less time", "b.py:7")),
         # Of two layers of one function the change is one, of the function.
         ("40 + backend:torch.add\n60 -", SAMPLE, ("Buffer.sample", "b.py:7", "90 %")),
     ],
@@ -285,6 +301,30 @@ def test_fewer_processes_are_a_change_where_the_run_itself_wants_more_cores_than
 
 
 @pytest.mark.parametrize(
+    ("busy", "ready", "wanted", "is_last"),
+    [
+        (0.4, 9, 1.8, True),  # the run had a fifth of the cores
+        (0.4, 3, 1.8, False),  # most of who was ready were its own threads
+        (1.8, 9, 2.85, False),  # it had all of them
+        (None, None, 3, False),
+    ],
+)
+def test_cores_that_other_programs_had_are_nothing_to_change(
+    busy: float | None, ready: float | None, wanted: float, is_last: bool, tmp_path: Path
+) -> None:
+    work = [Piece(5, "simulation", Category.NO_CORE), Piece(3, "simulation"), Piece(2, "inference")]
+    trace = traced(tmp_path, {"main": work, "worker-1": work, "worker-2": work})
+    end = {"busy_cores": busy, "ready_threads": ready}
+    write_manifest(trace, read_manifest(trace) | {"machine": {"cores": 2}, "end": end})
+    analysis = analyze(open_trace(trace))
+    assert analysis.cores.wanted == pytest.approx(wanted)
+    lines = account_lines(analysis)
+    assert [line.name for line in lines].index("waiting for a core") == (2 if is_last else 0)
+    assert folded(lines, 1)[0].name == "waiting for a core"  # which is the longest
+    assert len(analysis.changes) == (1 if wanted > 2 else 0)
+
+
+@pytest.mark.parametrize(
     ("names", "name"),
     [
         (("worker-3",), "worker-3"),
@@ -372,6 +412,72 @@ def test_what_recording_added_is_a_cause_and_in_no_other_one(tmp_path: Path) -> 
     assert sum(found.values()) == pytest.approx(1e-6 - added, abs=2e-9)
     assert all(found[key] <= before[key] for key in found)
     assert found["inference", "python", ""] == before["inference", "python", ""]
+
+
+@pytest.mark.parametrize(("added_s", "left"), [(0.6e-9, 1), (-0.6e-9, 1), (0.5, 0.5)])
+def test_what_rounding_left_was_not_added_by_recording(added_s: float, left: float) -> None:
+    purpose = PurposeRow("main", "", "loop", "training", "", "python", "cpu", 1.0)
+    row = BreakdownRow("main", "", "", "a", "python", "cpu", "", "", 1.0, 1.0 - added_s)
+    assert [*_left_by_recording([purpose], [row]).values()] == [left]
+
+
+def test_collecting_garbage_in_the_loop_is_not_where_it_was_collected_before(tmp_path: Path) -> None:
+    script = "process stop=200\nthread 0\n0 + garbage_collection\n90 -\n100 + inference\n110 -\n"
+    script += "110 + garbage_collection\n190 -\n190 + backpropagation\n200 -\n"
+    seen = "50 sees 0 <module>:/me/a.py:3\n60 sees 0 <module>:/me/a.py:3\n150 sees 0 <module>:/me/a.py:8\n"
+    analysis = analyzed(tmp_path, f"{script}stacks 9\n{seen}")
+    assert [row.line for row in analysis.account if row.cause == "garbage_collection"] == [8]
+
+
+def test_what_messages_take_beside_waits_is_packing_and_unpacking_them(tmp_path: Path) -> None:
+    get = "Queue.get:/lib/python3.11/multiprocessing/queues.py:122"
+    analysis = analyzed(tmp_path, LOOP.format(work="", frames=get))
+    row = max(analysis.account, key=lambda row: row.seconds)
+    assert (row.cause, row.called, row.file, row.line) == ("pickling", "Queue.get", "/me/a.py", 3)
+    assert analysis.changes == (Cause.PICKLING.change,)
+    assert account_lines(analysis)[0].name == Cause.PICKLING.words
+
+
+@pytest.mark.parametrize(
+    ("place", "is_said"), [(["/me/a.py", 5], True), ([], False), (["/me/a.py", "5"], False), (None, False)]
+)
+def test_anomalies_that_autograd_looks_for_are_a_change(place: object, is_said: bool, tmp_path: Path) -> None:
+    analysis = with_property(tmp_path, ANOMALIES, place, "simulation", "backpropagation")
+    assert ["a.py:5" in change for change in analysis.changes] == [True] * is_said
+
+
+@pytest.mark.parametrize(
+    ("noted", "is_said"),
+    [
+        ({"ns": 100, "again_ns": 0}, False),
+        ({"ns": 100, "again_ns": 5}, False),
+        ({"ns": 100, "again_ns": 50}, True),
+        ({"ns": 0, "again_ns": 1}, True),  # which cannot be
+        (None, True),
+    ],
+)
+def test_compiling_once_is_a_change_where_functions_were_compiled_again(
+    noted: object, is_said: bool, tmp_path: Path
+) -> None:
+    analysis = with_property(tmp_path, COMPILING, noted, "simulation", "compile")
+    assert analysis.changes == ((Cause.COMPILE.change,) if is_said else ())
+
+
+@pytest.mark.parametrize(
+    ("updates", "call", "is_said"), [(10, 10, True), (10, 30, False), (4, 10, False), (5, 10, True)]
+)
+def test_many_updates_of_short_calls_are_a_change(updates: int, call: int, is_said: bool, tmp_path: Path) -> None:
+    """Ten timesteps, with so many updates of 900 us each, in which PyTorch is called twice for so many."""
+    script, end = "process stop=10000000\nthread 0\n0 baseline 0\n", 0
+    for begin in range(0, updates * 1_000_000, 1_000_000):
+        script += f"{begin} + backpropagation\n"
+        for name, start in (("linear", 10_000), ("_C._EngineBase.run_backward", 50_000)):
+            end = begin + start + call * 1000
+            script += f"{begin + start} + backend:torch.{name}\n{end} -\n"
+        end = begin + 900_000
+        script += f"{end} -\n"
+    analysis = analyzed(tmp_path, f"{script}{end} progress 10\n")
+    assert ["update less often" in change for change in analysis.changes] == [True] * is_said
 
 
 #: 40 ns of a library's function in simulation, 30 of two libraries' in inference.

@@ -10,6 +10,7 @@ import rlscope
 from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis.analysis import Analysis
 from rlscope.errors import TraceError
+from rlscope.report.analysis_tables import print_analyses
 
 HOSTILE = "<script>alert('x')</script>&\u202e\x1b[31m" * 20
 S = 1_000_000_000
@@ -47,6 +48,14 @@ def test_it_shows_shares_as_bars(tmp_path: Path) -> None:
     html = analysis_of(tmp_path / "trace", ["simulation", "inference", "inference", "inference"])._repr_html_()
     assert [float(width) for width in re.findall(r"width:([\d.]+)em;height", html)] == [9, 3, 9, 9, 3, 3]
     assert "75 %" in html and "inference, Python" in html and "Incomplete: " in html
+
+
+def test_where_there_is_no_html_it_is_what_the_command_prints(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    analysis = analysis_of(tmp_path / "trace", ["simulation", "inference"])
+    print_analyses([analysis], is_whole=False)
+    assert f"{analysis!r}\n" == capsys.readouterr().out
 
 
 def test_hostile_names_are_shown_and_it_stays_small(tmp_path: Path) -> None:

@@ -60,7 +60,9 @@ def test_what_grows_is_said_first_with_its_slope(tmp_path: Path) -> None:
         pytest.param([50_000] + [1000] * 49, id="the first one compiles"),
         pytest.param([1000 + number for number in range(50)], id="by a little"),
         pytest.param([1000] * 40 + [5000] * 40, id="once"),
-        pytest.param([1000 + place % 7 for place in range(40)] + [5000 + place % 7 for place in range(40)], id="a step"),
+        pytest.param(
+            [1000 + place % 7 for place in range(40)] + [5000 + place % 7 for place in range(40)], id="a step"
+        ),
     ],
 )
 def test_nothing_else_grows(lengths: list[int], tmp_path: Path) -> None:

@@ -101,8 +101,14 @@ def test_a_run_without_a_core_for_a_quarter_of_its_time() -> None:
     manifest = {
         "machine": MACHINE,
         "start": {"load_average": 0.5, "stolen_ns": 1_000_000_000, "throttled_ns": 0},
-        "end": {"load_average": 9, "stolen_ns": 3_500_000_000, "throttled_ns": 4_000_000_000, "ready_threads": 17.5},
+        "end": {
+            "load_average": 9,
+            "stolen_ns": 3_500_000_000,
+            "throttled_ns": 4_000_000_000,
+            "ready_threads": 17.5,
+            "busy_cores": 0.75,
+        },
     }
     found = core_use(manifest, [row("python", 3.0), row("no_core", 1.0)])
     assert (found.no_core_share, found.stolen_s, found.throttled_s) == (0.25, 2.5, 4)
-    assert (found.load_at_start, found.load_at_end, found.ready_threads) == (0.5, 9, 17.5)
+    assert (found.load_at_start, found.load_at_end, found.ready_threads, found.busy) == (0.5, 9, 17.5, 0.75)

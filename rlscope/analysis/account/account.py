@@ -87,6 +87,8 @@ _TRAINING = tuple(part.value for part in LifePart if part not in (LifePart.START
 _NEARLY_ALL = 0.9
 #: A row in no stage with such a share of the wall time is divided by the lines that lead to it.
 _LEAST_DIVIDED = 0.05
+#: What these do in Python, and not in waits, is to make bytes of objects, or objects of bytes, for another process.
+_PICKLE_IN = ("multiprocessing/queues.py ", "multiprocessing/connection.py ", "multiprocessing/reduction.py ")
 #: The name of waits in no call that is known.
 BLOCKED = "(blocked)"
 #: Of what is not done for training.
@@ -160,7 +162,11 @@ def _left_by_recording(purposes: Iterable[PurposeRow], breakdown: Iterable[Break
     added_s = sums(
         (_place(row), row.seconds - row.corrected_seconds) for row in breakdown if row.corrected_seconds is not None
     )
-    return {place: 1 - added_s.get(place, 0.0) / s if s > 0 else 1.0 for place, s in recorded_s.items()}
+    # Less than a nanosecond is what rounding left.
+    return {
+        place: 1 - added / s if s > 0 and abs(added := added_s.get(place, 0.0)) >= 1 / NS_PER_S else 1.0
+        for place, s in recorded_s.items()
+    }
 
 
 def _by_line(process: str, key: _Key, ns: int, share: float, lines: OwnLines) -> Iterator[tuple[OwnLine | None, int]]:
@@ -180,7 +186,7 @@ def _module(process: str, key: _Key, lines: OwnLines) -> str:
     seconds = sums(
         (_public(time.function).partition(".")[0], time.seconds)
         for time in lines.stacks(key.whose or process).times
-        if all(getattr(time, column) == value for column, value in key.where)
+        if all(getattr(time, name) in ((value,) if isinstance(value, str) else value) for name, value in key.where)
     )
     found = max(seconds, key=lambda module: (seconds[module], module), default="")
     return found if found and seconds[found] >= _NEARLY_ALL * sum(seconds.values()) else ""
@@ -188,12 +194,15 @@ def _module(process: str, key: _Key, lines: OwnLines) -> str:
 
 def _row(process: str, key: _Key, module: str, ns: int, share: float, found: OwnLine | None) -> AccountRow:
     function, file, line, line_share, called, apart = "", "", 0, 0.0, "", ""
+    cause = key.cause
     if found is not None:
+        if cause is Cause.NO_STAGE and found.entry.startswith(_PICKLE_IN):
+            cause = Cause.PICKLING
         function, file, line, line_share = found.function, found.path, found.line, found.line_share
         called = _called(found, key)
         apart = _apart(found, key.cause, called)
     return AccountRow(
-        process, key.cause.value, key.stage, key.category, module, key.on, ns / NS_PER_S, share, key.assumed,
+        process, cause.value, key.stage, key.category, module, key.on, ns / NS_PER_S, share, key.assumed,
         function, file, line, line_share, called, apart, key.evidence,
     )  # fmt: skip
 
@@ -272,7 +281,9 @@ def _key_of(row: PurposeRow, cause: Cause) -> _Key:
         tells |= {"stage": row.stage, "category": row.category}
     elif cause in _OF_RESOURCE.values():
         tells |= {"stage": row.stage, "resource": row.resource}
-    stacks = {name: value for name, value in tells.items() if name != "resource"}
+    stacks: dict[str, str | tuple[str, ...]] = {name: value for name, value in tells.items() if name != "resource"}
+    if "part" not in stacks:
+        stacks["part"] = _TRAINING
     return _Key(
         cause,
         tells.get("stage", "") if row.stage in STAGES else "",

@@ -45,6 +45,10 @@ class Cause(Name):
         "start processes once: workers that stay (persistent_workers=True), or none",
     )  # fmt: skip
     SLOWEST = "slowest", "waiting for the slowest", True, False, ""
+    PICKLING = (
+        "pickling", "packing and unpacking messages", True, False,
+        "send less between processes: arrays rather than lists, many at once, or by shared memory",
+    )  # fmt: skip
     MESSAGES = "messages", "messages and taking turns", True, False, ""
     NO_STAGE = "no_stage", "in no stage", False, True, ""
     NO_LOOP = "no_loop", "in no loop", False, True, ""

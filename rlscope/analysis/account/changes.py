@@ -1,6 +1,7 @@
 """The changes that an account supports: what to do about a cause that has much of the loop's time."""
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from rlscope.analysis.account.account import AccountRow, group_name
 from rlscope.analysis.account.causes import Cause
@@ -8,9 +9,12 @@ from rlscope.analysis.account.owner_path import OwnerPath
 from rlscope.analysis.averages import mean
 from rlscope.analysis.machines import CoreUse
 from rlscope.analysis.rows import sums
-from rlscope.model import Category
-from rlscope.record.blocking import EVENTS, NETWORK, PIPE, PROCESS, TIMER
-from rlscope.text import line_text, printable
+from rlscope.analysis.sweep import TraceSweep
+from rlscope.analysis.table_rows import BreakdownRow
+from rlscope.analysis.tables.crossings import CrossingRow
+from rlscope.model import ANOMALIES, COMPILING, Category
+from rlscope.record.blocking import EVENTS, LOCK, NETWORK, PIPE, PROCESS, TIMER
+from rlscope.text import encodable, line_text, printable
 from rlscope.text.numbers import digits, duration, percent
 
 #: A cause with a smaller share of the time in which the run trains is not worth a change.
@@ -19,7 +23,15 @@ LEAST_SHARE = 0.1
 AROUND = (Cause.STARTING_UP, Cause.AFTERWARDS, Cause.RECORDING)
 #: What is not the algorithm's own work may be the program's own code alone: environments, and what is in no stage.
 _OWN = (Cause.SIMULATION, Cause.NO_STAGE, Cause.NO_LOOP)
+_ANOMALIES = "do not detect anomalies of autograd while training: it looks at a stack in each operation"
 _OF_CPU = tuple(category.label for category in (Category.PYTHON, Category.NATIVE, Category.BACKEND))
+#: Where PyTorch's calls are shorter on average, their number takes time, and not what is in a batch.
+_SHORT_S = 20e-6
+#: One update in so many timesteps is often.
+_LONG_BETWEEN = 2
+_PYTORCH, _BACKWARD = "torch.", ".run_backward"
+#: A `with` statement takes a lock by such a function; who waits for an answer of another thread calls others.
+_OF_WITH = ".__enter__"
 #: What to do about waits that are followed to no other process, by their kind.
 _WAITS = {
     TIMER: "do not sleep while training",
@@ -27,11 +39,82 @@ _WAITS = {
     PIPE: "read and write less often, and more at once",
     PROCESS: "start other programs less often, or beside the loop",
     EVENTS: "wait less often, or beside the loop",
+    LOCK: "let others keep the lock for less time: no sleeping, waiting or computing under it",
 }
 
 
-def changes_of(account: Iterable[AccountRow], cores: CoreUse, path: OwnerPath | None) -> tuple[str, ...]:
-    """Return the changes that the evidence supports, that of the cause with most time first; each is an order."""
+class Noted(NamedTuple):
+    """This is what the properties of a process say that its times do not.
+
+    Attributes:
+        anomalies: The file and the line on which autograd was told to detect anomalies; None if it does not.
+        again: Which part of its compiling is of functions that it had compiled before, from 0 to 1; all if that is not
+            known.
+    """
+
+    anomalies: tuple[str, int] | None = None
+    again: float = 1.0
+
+
+def noted_of(swept: TraceSweep, path: OwnerPath | None) -> Noted:
+    """Return what the properties of the process that paces a run say, which may hold anything."""
+    process = path.process if path is not None else ""
+    properties = next((each.found.properties for each in swept.processes if each.name == process), {})
+    directory = str(swept.trace.manifest.get("directory"))
+    anomalies, again = None, 1.0
+    match properties.get(ANOMALIES):
+        case [str(file), int(line)]:
+            anomalies = encodable(file).removeprefix(f"{directory.rstrip('/')}/"), line
+    match properties.get(COMPILING):
+        case {"ns": int(ns), "again_ns": int(again_ns)} if 0 <= again_ns <= ns > 0:
+            again = again_ns / ns
+    return Noted(anomalies, again)
+
+
+class Updates(NamedTuple):
+    """This says how often a process updated its networks.
+
+    Attributes:
+        times: How often gradients were computed.
+        timesteps: For so many timesteps.
+        call_s: How long a call of PyTorch took on average.
+    """
+
+    times: int
+    timesteps: int
+    call_s: float
+
+
+def updates_of(
+    crossings: Iterable[CrossingRow], breakdown: Iterable[BreakdownRow], path: OwnerPath | None, timesteps: int | None
+) -> Updates | None:
+    """Return how often the process that paces a run updated networks; None if never, or nothing tells of timesteps."""
+    process = path.process if path is not None else ""
+    counts = {row.boundary: row.count for row in crossings if row.process == process}
+    counts = {boundary: count for boundary, count in counts.items() if boundary.startswith(_PYTORCH)}
+    count = sum(count for boundary, count in counts.items() if boundary.endswith(_BACKWARD))
+    if not timesteps or not count:
+        return None
+    calls_s = sum(row.seconds for row in breakdown if (row.process, row.category) == (process, Category.BACKEND.label))
+    return Updates(count, timesteps, calls_s / sum(counts.values()))
+
+
+def changes_of(
+    account: Iterable[AccountRow],
+    cores: CoreUse,
+    path: OwnerPath | None,
+    noted: Noted,
+    updates: Updates | None,
+) -> tuple[str, ...]:
+    """Return the changes that the evidence supports, that of the cause with most time first; each is an order.
+
+    Args:
+        account: Of the run.
+        cores: What it had of them.
+        path: What paces it.
+        noted: By the process that paces it.
+        updates: Of it; None if nothing is known of them.
+    """
     rows = [row for row in account if Cause(row.cause) not in AROUND]
     seconds = sums((Cause(row.cause), row.seconds) for row in rows)
     loop_s = sum(seconds.values())
@@ -39,8 +122,12 @@ def changes_of(account: Iterable[AccountRow], cores: CoreUse, path: OwnerPath | 
         loop_s -= seconds.get(Cause.NO_CORE, 0.0)
     found: list[tuple[float, str]] = []
     for cause, each in seconds.items():
-        if each >= LEAST_SHARE * loop_s:
-            found += [(each, change) for change in _changes(cause, cores, path)]
+        saved = each * noted.again if cause is Cause.COMPILE else each
+        if saved >= LEAST_SHARE * loop_s:
+            found += [(saved, change) for change in _changes(cause, cores, path)]
+    update_s = seconds.get(Cause.UPDATE, 0.0)
+    if update_s >= LEAST_SHARE * loop_s:
+        found += [(update_s, change) for change in _cheaper_updates(noted.anomalies, updates)]
     found += _less_of(rows, loop_s)
     found += [each for row in rows if row.seconds >= LEAST_SHARE * loop_s for each in _shorter_waits(row, loop_s, path)]
     return tuple(printable(change) for _, change in sorted(found, key=lambda each: -each[0]))
@@ -55,6 +142,16 @@ def _changes(cause: Cause, cores: CoreUse, path: OwnerPath | None) -> Iterator[s
         yield from _in_one_process(path)
     elif cause.change:
         yield cause.change
+
+
+def _cheaper_updates(anomalies: tuple[str, int] | None, updates: Updates | None) -> Iterator[str]:
+    if anomalies is not None:
+        yield f"{_ANOMALIES}: {line_text(*anomalies)}"
+    if updates is not None and updates.times * _LONG_BETWEEN >= updates.timesteps and updates.call_s < _SHORT_S:
+        yield (
+            f"update less often, with larger batches: {updates.times:,} updates for {updates.timesteps:,} timesteps, "
+            f"of calls of PyTorch of {duration(updates.call_s)}, which larger batches hardly prolong"
+        )
 
 
 def _less_of(rows: Iterable[AccountRow], loop_s: float) -> Iterator[tuple[float, str]]:
@@ -86,7 +183,7 @@ def _shorter_waits(row: AccountRow, loop_s: float, path: OwnerPath | None) -> It
     waits = [wait for wait in path.unfollowed if wait.function == row.on]
     waits += [group.idle[1] for group in path.followed if group.idle is not None and group_name(group.names) == row.on]
     for wait in waits:
-        if wait.kind in _WAITS:
+        if wait.kind in _WAITS and (wait.kind != LOCK or wait.function.endswith(_OF_WITH)):
             yield (
                 row.seconds,
                 f"{_WAITS[wait.kind]}: {percent(row.seconds / loop_s)} of the loop are waits at {_place(row)}",

@@ -31,6 +31,7 @@ class Line(NamedTuple):
         share: Of the wall time, from 0 to 1.
         where: Where most of it is, or who wanted the cores.
         layer: The layer of the stack; empty: of several.
+        is_of_others: Whether it is because of other programs, so that nothing in this one changes it.
     """
 
     name: str
@@ -38,18 +39,23 @@ class Line(NamedTuple):
     share: float
     where: str
     layer: str
+    is_of_others: bool = False
 
 
 def account_lines(tables: RunTables) -> list[Line]:
-    """Return the causes of an account, the longest first: rows of one name, in no stage of one line, are one."""
+    """Return the causes of an account, the longest first: rows of one name, in no stage of one line, are one.
+
+    What other programs cause comes last.
+    """
     found: dict[tuple[str, str], Line] = {}
     layers = layer_words(tables)
     for row in tables.account:
         name, where = row_words(row, layers), _where(row, tables)
         key = name, "" if Cause(row.cause).is_known else where
-        line = found.get(key, Line(name, 0.0, 0.0, where, row.category))
+        is_of_others = row.cause == Cause.NO_CORE and tables.cores.is_others_doing
+        line = found.get(key, Line(name, 0.0, 0.0, where, row.category, is_of_others))
         found[key] = line._replace(seconds=line.seconds + row.seconds, share=line.share + row.share)
-    return sorted(found.values(), key=lambda line: -line.seconds)
+    return sorted(found.values(), key=lambda line: (line.is_of_others, -line.seconds))
 
 
 def account_sentence(tables: RunTables) -> str:
@@ -95,6 +101,8 @@ def row_words(row: AccountRow, layers: Mapping[str, str]) -> str:
         return f"{cause.words}{' for' if row.assumed else ' in'} {row.on}" if row.on else cause.words
     if cause in (Cause.MESSAGES, Cause.PROCESSES, Cause.SLOWEST):
         return f"{cause.words}, {row.on}"
+    if cause is Cause.PICKLING:
+        return f"{cause.words}{f' in {row.on}' if row.on else ''}"
     if cause is Cause.GPU:
         return f"{cause.words}, {Cause(row.stage).words}" if row.stage else cause.words
     return f"{cause.words}{layer}{f' in {row.on}' if row.on and cause.has_layers else ''}"
@@ -113,9 +121,10 @@ def layer_words(tables: RunTables) -> dict[str, str]:
 
 
 def folded(lines: Sequence[Line], most: int) -> list[Line]:
-    """Return as many of the lines as fit, and what the others sum to."""
-    shown = [line for line in lines[:most] if line.share >= LEAST_SHARE] or list(lines[:1])
-    rest = lines[len(shown) :]
+    """Return as many of the lines as fit, the longest, and what the others sum to."""
+    longest = sorted(lines, key=lambda line: -line.seconds)
+    kept = [line for line in longest[:most] if line.share >= LEAST_SHARE] or longest[:1]
+    shown, rest = [line for line in lines if line in kept], longest[len(kept) :]
     if len(rest) == 1 and len(shown) < most:
         return [*shown, *rest]
     if rest:
@@ -130,6 +139,8 @@ def _where(row: AccountRow, tables: RunTables) -> str:
     if row.cause == Cause.NO_CORE:
         if row.share < LEAST_SAID or cores.ready_threads is None or cores.usable is None:
             return ""
+        if cores.is_others_doing:
+            return f"other programs had them: {digits(cores.ready_threads)} threads for {digits(cores.usable)} cores"
         of = "threads" if cores.is_own_doing else "threads of all programs"
         return f"{digits(cores.ready_threads)} {of} ready for {digits(cores.usable)} cores"
     if not row.line:

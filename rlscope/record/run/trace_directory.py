@@ -4,6 +4,7 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ STARTUP_DIRECTORY = Path(__file__).parents[1] / "startup"
 #: The library that the CUDA driver loads into each process that uses CUDA; it records their GPU work.
 INJECTED_LIBRARY = Path(__file__).resolve().parents[2] / "librlscope.so"
 INJECTION_VARIABLE = "CUDA_INJECTION64_PATH"
+#: What the manifest says of the cores at the end of a run at which nobody looked.
+NO_CORES: Mapping[str, float | None] = {"ready_threads": None, "busy_cores": None}
 
 
 def begin_trace(
@@ -87,7 +90,10 @@ def name_main_process(directory: Path, pid: int) -> None:
 
 
 def end_trace(
-    directory: Path, exit_status: int | None, counters: dict[str, Any] | None = None, ready_threads: float | None = None
+    directory: Path,
+    exit_status: int | None,
+    counters: dict[str, Any] | None = None,
+    cores: Mapping[str, float | None] = NO_CORES,
 ) -> None:
     """Note in the manifest that the run has ended, and how.
 
@@ -95,13 +101,13 @@ def end_trace(
         directory: Of the trace.
         exit_status: Of the command.
         counters: What was sampled of hardware counters, if any was.
-        ready_threads: How many threads of all programs were ready to run on average; None if nobody looked.
+        cores: How many threads of all programs were ready to run, and how many cores the command kept busy, on average.
     """
     written = [path for path in directory.iterdir() if _is_checked(path.name)]
     checksums = {path.name: crc32_of_file(path) for path in sorted(written)}
     note_in_manifest(
         directory,
-        end={**_now(), "ready_threads": ready_threads},
+        end={**_now(), **cores},
         exit_status=exit_status,
         complete=True,
         counters=counters,
