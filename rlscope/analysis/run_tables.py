@@ -259,8 +259,8 @@ class RunTables:
     @fact()
     def changes(self, run: Run) -> tuple[str, ...]:
         """Return what would make the run faster, as far as its own times show it, most first."""
-        updates = updates_of(self.crossings, self.breakdown, self.path, self.timesteps)
-        return changes_of(self.account, self.cores, self.path, noted_of(run.swept, self.path), updates)
+        said = noted_of(run.swept, self.path), updates_of(self.crossings, self.breakdown, self.path, self.timesteps)
+        return changes_of(self.account, self.cores, self.path, *said, (self.launches, self.device_work))
 
     gpu = _Table(
         GpuRow,

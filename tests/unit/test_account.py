@@ -11,7 +11,7 @@ from random_scripts import scripts
 from trace_builder import ProcessScript, certain_cost, parse_script, write_scripts
 
 from benchmarks.trace_writer import TraceWriter
-from rlscope.analysis.account.account import _left_by_recording, _public, group_name
+from rlscope.analysis.account.account import _left_by_recording, group_name, public_name
 from rlscope.analysis.account.causes import Cause
 from rlscope.analysis.account.findings import findings
 from rlscope.analysis.account.words import account_lines, folded
@@ -388,7 +388,7 @@ def test_a_wait_is_named_once_and_then_what_was_called_for_it(tmp_path: Path) ->
 
 
 def test_a_native_function_is_called_as_people_write_it() -> None:
-    assert [_public(name) for name in ("torch._C._nn.linear", "time.sleep", "_io.FileIO.write", "__call__")] == [
+    assert [public_name(name) for name in ("torch._C._nn.linear", "time.sleep", "_io.FileIO.write", "__call__")] == [
         "torch.linear", "time.sleep", "FileIO.write", "__call__",
     ]  # fmt: skip
 

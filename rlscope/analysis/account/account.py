@@ -130,7 +130,7 @@ def account_rows(
         if cause is Cause.WAITING:
             waited_ns += ns
         else:
-            key = _key_of(row, cause)
+            key = _key_of(row, cause, lines)
             lengths[key] = lengths.get(key, 0) + ns
     if recording_ns:
         lengths[_Key(Cause.RECORDING, evidence=_query("processes", {"process": path.process}))] = recording_ns
@@ -184,7 +184,7 @@ def _module(process: str, key: _Key, lines: OwnLines) -> str:
     if key.category != Category.NATIVE.label:
         return ""
     seconds = sums(
-        (_public(time.function).partition(".")[0], time.seconds)
+        (public_name(time.function).partition(".")[0], time.seconds)
         for time in lines.stacks(key.whose or process).times
         if all(getattr(time, name) in ((value,) if isinstance(value, str) else value) for name, value in key.where)
     )
@@ -228,14 +228,14 @@ def _called(found: OwnLine, key: _Key) -> str:
     """
     is_told_by_entry = found.entry and key.cause not in _OF_RESOURCE.values() and not key.cause.has_layers
     if found.native and found.native != key.on and not is_told_by_entry:
-        return _public(found.native)
+        return public_name(found.native)
     imported = next((each for each in found.called if each.endswith(" <module>")), "")
     if imported:
         return f"import {imported.partition('/')[0].partition(' ')[0].removesuffix('.py')}"
     return _written(found.entry)
 
 
-def _public(function: str) -> str:
+def public_name(function: str) -> str:
     """Return a native function as people write it: `torch.linear` for `torch._C._nn.linear`."""
     *around, name = function.split(".")
     return ".".join([*(part for part in around if not part.startswith("_")), name])
@@ -272,7 +272,7 @@ def _cause_of(row: PurposeRow) -> Cause:
     return Cause.NO_LOOP if part is LifePart.UNPLACED else Cause.NO_STAGE
 
 
-def _key_of(row: PurposeRow, cause: Cause) -> _Key:
+def _key_of(row: PurposeRow, cause: Cause, lines: OwnLines) -> _Key:
     """Return the row of an account that time counts in: what was done for training is told apart by layers."""
     tells = {"part": row.part} if cause in _OF_PART.values() else {"purpose": row.purpose}
     if cause is Cause.NO_CORE:
@@ -284,6 +284,9 @@ def _key_of(row: PurposeRow, cause: Cause) -> _Key:
     stacks: dict[str, str | tuple[str, ...]] = {name: value for name, value in tells.items() if name != "resource"}
     if "part" not in stacks:
         stacks["part"] = _TRAINING
+    if cause is Cause.GPU:  # the stage is that of the device's work; the process may wait for it in another one
+        stage, function = lines.wait_for_devices(row.process) or ("", "")
+        stacks = {"part": _TRAINING, "stage": stage, "function": function} if function else {}
     return _Key(
         cause,
         tells.get("stage", "") if row.stage in STAGES else "",

@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 from rlscope.analysis.account.account import AccountRow, group_name
 from rlscope.analysis.account.causes import Cause
+from rlscope.analysis.account.device_changes import device_changes
 from rlscope.analysis.account.owner_path import OwnerPath
 from rlscope.analysis.averages import mean
+from rlscope.analysis.devices.rows import DeviceWorkRow, LaunchRow
 from rlscope.analysis.machines import CoreUse
 from rlscope.analysis.rows import sums
 from rlscope.analysis.sweep import TraceSweep
@@ -105,6 +107,7 @@ def changes_of(
     path: OwnerPath | None,
     noted: Noted,
     updates: Updates | None,
+    devices: tuple[Iterable[LaunchRow], Iterable[DeviceWorkRow]],
 ) -> tuple[str, ...]:
     """Return the changes that the evidence supports, that of the cause with most time first; each is an order.
 
@@ -114,6 +117,7 @@ def changes_of(
         path: What paces it.
         noted: By the process that paces it.
         updates: Of it; None if nothing is known of them.
+        devices: Launches for which they waited, and what they did.
     """
     rows = [row for row in account if Cause(row.cause) not in AROUND]
     seconds = sums((Cause(row.cause), row.seconds) for row in rows)
@@ -129,6 +133,7 @@ def changes_of(
     if update_s >= LEAST_SHARE * loop_s:
         found += [(update_s, change) for change in _cheaper_updates(noted.anomalies, updates)]
     found += _less_of(rows, loop_s)
+    found += device_changes(*devices, rows, loop_s, LEAST_SHARE * loop_s)
     found += [each for row in rows if row.seconds >= LEAST_SHARE * loop_s for each in _shorter_waits(row, loop_s, path)]
     return tuple(printable(change) for _, change in sorted(found, key=lambda each: -each[0]))
 

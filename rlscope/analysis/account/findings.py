@@ -10,7 +10,7 @@ from rlscope.analysis.rows import sums
 from rlscope.analysis.run_tables import RunTables
 from rlscope.analysis.tables.loop import rows_by_part
 from rlscope.analysis.tables.purposes import OF_PART
-from rlscope.model import CATEGORIES, NO_OPERATION, STAGES, Category, LifePart, Purpose
+from rlscope.model import CATEGORIES, NO_OPERATION, NS_PER_S, STAGES, Category, LifePart, Purpose
 from rlscope.text import line_text, printable
 from rlscope.text.numbers import digits, duration, duration_ends, percent, size
 
@@ -36,7 +36,8 @@ LEAST_GROWN = 0.05
 def findings(tables: RunTables) -> list[str]:
     """Say what stands out, safe to be shown."""
     found = (
-        *straggler_sentences(tables.stragglers), *evaluation_sentences(tables), *lock_sentences(tables),
+        *straggler_sentences(tables.stragglers), *device_sentences(tables), *evaluation_sentences(tables),
+        *lock_sentences(tables),
         *longer_sentences(tables), *growth_sentences(tables.memory_growth),
     )  # fmt: skip
     return [printable(sentence) for sentence in found]
@@ -105,6 +106,19 @@ def longer_sentences(tables: RunTables) -> Iterator[str]:
                 f"Each {row.operation} takes longer than the one before it, by {duration(row.slope_s)} {slope}: "
                 f"{duration(row.first_s)} at first, {duration(row.last_s)} at the end of {row.count:,}."
             )
+
+
+def device_sentences(tables: RunTables) -> Iterator[str]:
+    """Say for how much of the loop each device works, and why it does nothing for most of the rest."""
+    loop_s = tables.life.loop_ns / NS_PER_S if tables.life is not None else 0.0
+    idle_s = sums(((row.device, row.cause), row.seconds) for row in tables.device_idle)
+    for gpu in tables.gpu:
+        causes = {cause: seconds for (device, cause), seconds in idle_s.items() if device == gpu.device}
+        if not causes or not loop_s:
+            continue
+        cause = max(causes, key=lambda cause: (causes[cause], cause))
+        why = f"; idle for {percent(causes[cause] / loop_s)}: {cause}" if causes[cause] >= LEAST_NOTED * loop_s else ""
+        yield f"GPU {gpu.device} works for {percent(max(0.0, 1 - sum(causes.values()) / loop_s))} of the loop{why}."
 
 
 def lock_sentences(tables: RunTables) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from rlscope.analysis.account.account import AccountRow
+from rlscope.analysis.account.account import AccountRow, public_name
 from rlscope.analysis.account.causes import Cause
 from rlscope.analysis.run_tables import RunTables
 from rlscope.model import CATEGORIES, Category
@@ -98,7 +98,8 @@ def row_words(row: AccountRow, layers: Mapping[str, str]) -> str:
     of = f" of {row.module}" if row.module else ""
     layer = f", {layers.get(row.category, row.category)}{of}" if cause.has_layers else ""
     if cause in (Cause.WAITING, Cause.DISK):
-        return f"{cause.words}{' for' if row.assumed else ' in'} {row.on}" if row.on else cause.words
+        on = row.on if row.on.startswith("_") else public_name(row.on)
+        return f"{cause.words}{' for' if row.assumed else ' in'} {on}" if on else cause.words
     if cause in (Cause.MESSAGES, Cause.PROCESSES, Cause.SLOWEST):
         return f"{cause.words}, {row.on}"
     if cause is Cause.PICKLING:

@@ -14,7 +14,7 @@ from rlscope.analysis.sweep import ProcessSweep, TraceSweep
 from rlscope.analysis.swept import SweptPurpose
 from rlscope.analysis.tables.loop import Loops
 from rlscope.analysis.tables.purposes import part_of, purpose_of
-from rlscope.model import LifePart, Purpose
+from rlscope.model import Category, LifePart, Purpose
 
 #: The code of a program that was not read from a file, as of `python -c`, has such a name, and much made code as well.
 _NO_FILE = "<"
@@ -22,6 +22,8 @@ _NO_FILE = "<"
 _MOST, _NEARLY_ALL, _ALL = 0.5, 0.95, 0.99
 #: Time is divided among so many lines at most, each of which has such a part of it and was seen so often.
 _MOST_PLACES, _LEAST_PLACE, _LEAST_STACKS = 3, 0.15, 10
+#: Layers whose calls may make CUDA calls.
+_NATIVE = tuple(each.label for each in (Category.NATIVE, Category.SIMULATOR, Category.BACKEND))
 #: Parts of a life in which a process does not train.
 _AROUND = (LifePart.STARTING_UP.value, LifePart.AFTERWARDS.value)
 #: They are functions until Python 3.12; people take them for a part of the one that they are in.
@@ -48,6 +50,7 @@ class StackTime(NamedTuple):
         stack: The place of the stack among `ProcessStacks.stacks`; None if it has no frame that is a place.
         stacks: How often it was seen.
         seconds: For how long it stands: in one phase, part, purpose, stage and layer these sum to the process's time.
+            CUDA calls are made in native ones, whose stacks stand for them as well, each by how long its call was.
     """
 
     phase: str
@@ -114,19 +117,21 @@ class ProcessStacks:
         self.stacks = process.found.stacks
         self._directory = directory
         self.times: list[StackTime] = []
-        found = process.found
-        whole = sums((_place(row), row.ticks) for row in found.purposes)
-        seen = sums((_place(row), row.ticks) for row in found.stack_times)
-        for row in found.stack_times:
+        found = process.found.stack_times
+        rows = [*found, *(_of_cuda_calls(row) for row in found if row.category in _NATIVE)]
+        whole = sums((_place(row), row.ticks) for row in process.found.purposes)
+        seen = sums((_place(row), row.ticks) for row in rows)
+        for row in rows:
             part = part_of(row, process.name, loops)
             place = _place(row)
             ticks = row.ticks * whole.get(place, 0) / seen[place] if seen[place] else 0.0
-            self.times.append(
-                StackTime(
-                    row.phase, part.value, purpose_of(row, part).value, row.stage, row.operation, row.category,
-                    row.function, row.stack, row.stacks, ticks * process.seconds_per_tick,
-                )
-            )  # fmt: skip
+            if ticks or row.stacks:
+                self.times.append(
+                    StackTime(
+                        row.phase, part.value, purpose_of(row, part).value, row.stage, row.operation, row.category,
+                        row.function, row.stack, row.stacks, ticks * process.seconds_per_tick,
+                    )
+                )  # fmt: skip
 
     @cached_property
     def is_own(self) -> list[bool]:
@@ -420,6 +425,13 @@ class OwnLines:
         wanted = (None, part, purpose, stage, None, category, function)
         return self.stacks(process).places(*_predicates(wanted))
 
+    def wait_for_devices(self, process: str) -> tuple[str, str] | None:
+        """Return the stage and the native function in which a process waits longest for devices; None if in none."""
+        ticks = sums(
+            ((row.stage, row.function), row.ticks) for row in self.processes[process].found.sync_points if row.function
+        )
+        return max(ticks, key=lambda place: (ticks[place], place), default=None)
+
     def own_share(self, process: str, category: str) -> float:
         """Return which part of a process's time in a layer passes own code that it was started to run, from 0 to 1.
 
@@ -437,6 +449,11 @@ class OwnLines:
         if process not in self._made:
             self._made[process] = ProcessStacks(self.processes[process], self._loops, self._directory)
         return self._made[process]
+
+
+def _of_cuda_calls(row: SweptStackTime) -> SweptStackTime:
+    """Return where the CUDA calls within a native one were made; the stack is counted with that one."""
+    return row._replace(category=Category.CUDA.label, stacks=0)
 
 
 def _place(row: SweptPurpose | SweptStackTime) -> tuple[str, ...]:

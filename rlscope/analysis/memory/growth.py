@@ -11,7 +11,8 @@ LEAST_IN_PART = 2
 #: down by chance.
 LEAST_STEPS_UP = {6: 6, 7: 7, 8: 8, 9: 8}
 LEAST_SAMPLES = (min(LEAST_STEPS_UP) + 1) * LEAST_IN_PART * 3 // 2
-LEAST_GROWTH_BYTES = 1 << 20
+#: What grows by less, or by a smaller part of what there is, is no trouble in a run that long.
+LEAST_GROWTH_BYTES, LEAST_GROWTH_PART = 1 << 20, 0.01
 #: Student's t, two-sided 95 %, by the number of steps: it has one degree of freedom less.
 _T95 = {6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306}
 
@@ -56,5 +57,5 @@ def growth_of(points: Sequence[tuple[float, int, int]]) -> Growth | None:
         low / step_s,
         (fmean(steps) + error) / step_s,
         grown / iterations if iterations else None,
-        goes_up and grown >= LEAST_GROWTH_BYTES,
+        goes_up and grown >= max(LEAST_GROWTH_BYTES, LEAST_GROWTH_PART * last_bytes),
     )

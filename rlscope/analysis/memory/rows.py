@@ -52,7 +52,8 @@ class MemoryGrowthRow(Row):
         low_bytes_per_s: The lower end of its interval.
         high_bytes_per_s: The upper one.
         bytes_per_iteration: The growth in an iteration; None if the parts have none.
-        grows: Whether eight of nine steps went up, or all of fewer, a MiB altogether, and the interval is above 0.
+        grows: Whether eight of nine steps went up, or all of fewer, a MiB and a hundredth of it altogether, and the
+            interval is above 0.
     """
 
     process: str
