@@ -139,6 +139,17 @@ def test_a_wait_is_what_was_done_meanwhile_and_what_that_does_not_explain(tmp_pa
     assert ["8 s" in change and "10 s" in change for change in analysis.changes] == [True]
 
 
+@pytest.mark.parametrize(("in_core", "is_said"), [(1.0, True), (4.0, False)])
+def test_what_workers_wait_for_cores_is_no_work_for_one_process(in_core: float, is_said: bool, tmp_path: Path) -> None:
+    """Main waits 10 s for two workers, which have 1 s of work, or 4 + 1 s, and no core for 3 s."""
+    main = [Piece(5, "simulation", Category.WAIT, f"posix.read pipe:[{number}]") for number in (1, 2)]
+    work = [Piece(in_core, "simulation"), Piece(3, "", Category.NO_CORE), Piece(1, "simulation")]
+    workers = {f"worker-{number}": [*work, send(f"pipe:[{number}]")] for number in (1, 2)}
+    analysis = analyze(open_trace(traced(tmp_path, {"main": [*main, Piece(1, "inference")], **workers})))
+    assert seconds(analysis)["no_core", "", "worker-1 to 2"] == 3
+    assert ["4 s" in change and "10 s" in change for change in analysis.changes] == [True] * is_said
+
+
 def test_what_the_slowest_of_several_works_longer_is_waiting_for_it(tmp_path: Path) -> None:
     """Main waits 8 s for workers that work for 1 and 7 s, 4 s on average, and gets 3 of the other 4 s from one."""
     pipes = {1: 1.5, 2: 6.5}

@@ -162,13 +162,15 @@ def test_time_of_children_that_have_ended_is_not_lost() -> None:
         "    while time.process_time() < 0.2: pass\n    os._exit(0)\nos.wait(); print(flush=True); input()"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as command:
-        tree = ProcessTree(command.pid, time.monotonic() - 1)
+        started_s = time.monotonic() - 1
+        tree = ProcessTree(command.pid, started_s)
         assert command.stdout is not None
         command.stdout.readline()
         ((_, busy, _),) = tree.sample()
-        elapsed_s = time.monotonic() - tree._sampled_s + 1
-        command.communicate()
+        elapsed_s = time.monotonic() - started_s
+        command.communicate(b"\n")
     assert busy * elapsed_s > 0.1
+    assert tree.busy_cores == pytest.approx(busy)
 
 
 def test_a_command_that_has_ended_is_not_sampled_before_it_is_waited_for() -> None:

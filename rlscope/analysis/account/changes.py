@@ -1,6 +1,6 @@
 """The changes that an account supports: what to do about a cause that has much of the loop's time."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rlscope.analysis.account.account import AccountRow, group_name
@@ -23,6 +23,8 @@ from rlscope.text.numbers import digits, duration, percent
 LEAST_SHARE = 0.1
 #: They are no part of the time in which a run trains.
 AROUND = (Cause.STARTING_UP, Cause.AFTERWARDS, Cause.RECORDING)
+#: What one process would not do of what several do for it.
+_OF_SEVERAL = (Cause.MESSAGES, Cause.PICKLING, Cause.NO_CORE, Cause.SLOWEST, Cause.PROCESSES)
 #: What is not the algorithm's own work may be the program's own code alone: environments, and what is in no stage.
 _OWN = (Cause.SIMULATION, Cause.NO_STAGE, Cause.NO_LOOP)
 _ANOMALIES = "do not detect anomalies of autograd while training: it looks at a stack in each operation"
@@ -128,7 +130,7 @@ def changes_of(
     for cause, each in seconds.items():
         saved = each * noted.again if cause is Cause.COMPILE else each
         if saved >= LEAST_SHARE * loop_s:
-            found += [(saved, change) for change in _changes(cause, cores, path)]
+            found += [(saved, change) for change in _changes(cause, rows, cores, path)]
     update_s = seconds.get(Cause.UPDATE, 0.0)
     if update_s >= LEAST_SHARE * loop_s:
         found += [(update_s, change) for change in _cheaper_updates(noted.anomalies, updates)]
@@ -138,13 +140,13 @@ def changes_of(
     return tuple(printable(change) for _, change in sorted(found, key=lambda each: -each[0]))
 
 
-def _changes(cause: Cause, cores: CoreUse, path: OwnerPath | None) -> Iterator[str]:
+def _changes(cause: Cause, rows: Sequence[AccountRow], cores: CoreUse, path: OwnerPath | None) -> Iterator[str]:
     if cause is Cause.NO_CORE:
         yield from _fewer_threads(cores)
     elif cause is Cause.SLOWEST and path is not None:
         yield from _as_much_for_each(path)
     elif cause is Cause.MESSAGES and path is not None:
-        yield from _in_one_process(path)
+        yield from _in_one_process(path, rows)
     elif cause.change:
         yield cause.change
 
@@ -219,10 +221,15 @@ def _as_much_for_each(path: OwnerPath) -> Iterator[str]:
             )
 
 
-def _in_one_process(path: OwnerPath) -> Iterator[str]:
-    """Say of whom it waited that their work would take less time in the process itself, by much of the waits."""
+def _in_one_process(path: OwnerPath, rows: Iterable[AccountRow]) -> Iterator[str]:
+    """Say of whom it waited that their work would take less time in the process itself, by much of the waits.
+
+    What they do for messages, and what they wait for cores, would not be there.
+    """
     for group in path.followed:
-        work_s = sum(work.total_s for work in group.works)
+        name = group_name(group.names)
+        mean_s = sum(row.seconds for row in rows if row.on == name and Cause(row.cause) not in _OF_SEVERAL)
+        work_s = len(group.works) * mean_s * (group.mean_s / group.worked_s if group.worked_s > 0 else 0.0)
         if work_s < (1 - LEAST_SHARE) * group.wait_s and len(group.works) > 1:
             yield (
                 f"do the work of the {len(group.names)} processes in {path.process} itself: all of it takes "

@@ -80,7 +80,7 @@ class Windows:
     @property
     def open_window(self) -> Path | None:
         """Return the trace of the window that is being recorded, None between windows."""
-        return self.window(self.page.asked) if self.page.asked % 2 else None
+        return self.window(number) if (number := self.page.asked) % 2 else None
 
     @property
     def ready_window(self) -> Path | None:
