@@ -192,7 +192,7 @@ PROPERTIES = {
     "process_name": "sample", "role": "worker", "python": "3.11", "versions": {"torch": "2"}, "threads": {"41": "main"},
     "command": ["python"], "hostname": "box", "amplification": 1, "named_operations": {"simulation=a:b": None},
     "clock": {"exchanges": [{"monotonic_ns": 1, "offset_ns": 2, "error_ns": 3}], "unanswered": 0},
-    "devices": {"0": {"uuid": "GPU-1", "name": "H200", "compute_capability": "9.0"}},
+    "devices": {"0": {"uuid": "GPU-1", "name": "H200", "compute_capability": "9.0", "number": 3}},
     "cuda": {"state": "recorded", "driver_version": 13000, "cupti_version": 130001, "cupti_path": "x", "error": None},
 }  # fmt: skip
 

@@ -393,7 +393,8 @@ void Collector::note_device(uint32_t device) {
   if (device_properties_.size() <= device) device_properties_.resize(device + 1);
   device_properties_[device] = json_text(std::to_string(device)) + ": {\"uuid\": " + json_text(facts.uuid) +
                                ", \"name\": " + json_text(facts.name) +
-                               ", \"compute_capability\": " + json_text(facts.compute_capability) + "}";
+                               ", \"compute_capability\": " + json_text(facts.compute_capability) +
+                               (facts.number ? ", \"number\": " + std::to_string(*facts.number) : "") + "}";
   std::string all;
   for (const std::string& properties : device_properties_) {
     if (!properties.empty()) all += (all.empty() ? "" : ", ") + properties;

@@ -63,6 +63,16 @@ TEST(CudaDriver, SaysWhatItIs) {
   EXPECT_FALSE(device_facts(2, facts));
 }
 
+TEST(CudaDriver, CountsDevicesByTheirBuses) {
+  std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "gpus";
+  for (const char* bus : {"0000:3b:00.0", "0000:18:00.0", "0001:00:00.0"}) std::filesystem::create_directories(folder / bus);
+  EXPECT_EQ(number_of_device(folder, "0000:18:00.0"), 0);
+  EXPECT_EQ(number_of_device(folder, "0000:3B:00.0"), 1);
+  EXPECT_EQ(number_of_device(folder, "0001:00:00.0"), 2);
+  EXPECT_EQ(number_of_device(folder, "0000:86:00.0"), std::nullopt);
+  EXPECT_EQ(number_of_device(folder / "none", "0000:18:00.0"), std::nullopt);
+}
+
 TEST(CudaCalls, AreFoundByTheirNumber) {
   for (size_t place = 0; place < kCudaCallCount; place++) {
     EXPECT_EQ(find_cuda_call(kCudaCalls[place].domain, kCudaCalls[place].cbid), place) << kCudaCalls[place].name;

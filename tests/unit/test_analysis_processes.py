@@ -221,6 +221,32 @@ def test_device_timeline_is_a_union_over_processes(tmp_path: Path) -> None:
     assert analysis.gpu.table["busy_s"].tolist() == pytest.approx([3e-7])
 
 
+@pytest.mark.parametrize(
+    ("used", "numbers"),
+    [
+        # (machine, uuid, what the recorder says of the number), in the order of processes
+        ([(1, "GPU-b", 1), (1, "GPU-a", 0)], {"GPU-a": 0, "GPU-b": 1}),
+        ([(1, "GPU-c", 3)], {"GPU-c": 3}),  # CUDA_VISIBLE_DEVICES=3 makes it CUDA's 0
+        ([(1, "GPU-c", 3), (1, "GPU-c", 3)], {"GPU-c": 3}),
+        ([(1, "GPU-a", 0), (2, "GPU-b", 0)], {"GPU-a": 0, "GPU-b": 1}),  # of two machines each number is there once
+        ([(1, "GPU-a", None), (1, "GPU-b", 0)], {"GPU-b": 0, "GPU-a": 1}),
+        ([(1, "GPU-a", "0"), (1, "GPU-b", -1), (1, "GPU-c", True)], {"GPU-a": 0, "GPU-b": 1, "GPU-c": 2}),
+    ],
+)
+def test_devices_have_the_numbers_of_the_driver(
+    used: list[tuple[int, str, object]], numbers: dict[str, int], tmp_path: Path
+) -> None:
+    writer = TraceWriter(tmp_path)
+    for pid, (machine, uuid, number) in enumerate(used, 1):
+        process = named(writer, f"process {pid}", pid, boot_id=bytes([machine] * 16))
+        process.properties({"devices": {"0": {"uuid": uuid, "number": number}}})
+        process.queue(0).record(DeviceWork.KERNEL, 100, 200, "gemm")
+        process.stop(1000)
+    found = analyze(open_trace(writer.write_complete())).gpu
+    assert {row.uuid: row.device for row in found} == numbers
+    assert [row.device for row in found] == sorted(numbers.values())
+
+
 def test_without_devices_there_is_no_timeline(tmp_path: Path) -> None:
     writer = TraceWriter(tmp_path)
     named(writer, "main", 1).stop(0)  # and without time no phase

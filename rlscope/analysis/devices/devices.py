@@ -1,10 +1,15 @@
 """This file lists the devices of a trace, and the processes that used them."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import count
 
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
 from rlscope.analysis.swept import SweptDevice
 from rlscope.text import encodable
+
+#: Of a device; a larger one is no number of a driver.
+_MOST_NUMBER = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -20,7 +25,8 @@ class Device:
     """A device of a machine.
 
     Attributes:
-        number: counts over the whole trace, in the order in which processes used devices.
+        number: nvidia-smi's, where the recorder could tell it and no device of another machine has it; else the
+            smallest one that is left, in the order in which processes used devices.
         uuid: None where the recorder could not ask for it; then CUDA's number tells the devices of a machine apart.
         name: the model.
         users: the processes that it worked for.
@@ -33,23 +39,43 @@ class Device:
 
 
 def devices_of(swept: TraceSweep) -> list[Device]:
-    """Return all devices that worked for a process of the trace."""
-    devices: dict[tuple[bytes, str | int], Device] = {}
+    """Return all devices that worked for a process of the trace, by their numbers."""
+    found: dict[tuple[bytes, str | int], Device] = {}
+    numbers: dict[int, Device] = {}
+    unnumbered = []
     for process in swept.processes:
-        for found in process.found.devices:
-            uuid, name = (device_fact(process, found.device, fact) for fact in ("uuid", "name"))
-            key = process.file.header.boot_id, uuid or found.device
-            device = devices.setdefault(key, Device(len(devices), uuid, name, []))
-            device.users.append(User(process, found))
-    return list(devices.values())
+        for used in process.found.devices:
+            uuid, name = (device_fact(process, used.device, fact) for fact in ("uuid", "name"))
+            key = process.file.header.boot_id, uuid or used.device
+            if key not in found:
+                number = _driver_number(process, used.device)
+                found[key] = Device(-1 if number is None else number, uuid, name, [])
+                if number is None or number in numbers:
+                    unnumbered.append(found[key])
+                else:
+                    numbers[number] = found[key]
+            found[key].users.append(User(process, used))
+    for device in unnumbered:
+        number = next(number for number in count() if number not in numbers)
+        numbers[number] = replace(device, number=number)
+    return [numbers[number] for number in sorted(numbers)]
+
+
+def _driver_number(process: ProcessSweep, device: int) -> int | None:
+    number = _device_facts(process, device).get("number")
+    return number if type(number) is int and 0 <= number <= _MOST_NUMBER else None
 
 
 def device_fact(process: ProcessSweep, device: int, fact: str) -> str | None:
     """Return what the recorder wrote about a device; properties may be anything."""
-    known: object = process.found.properties.get("devices")
-    for key in (str(device), fact):
-        known = known.get(key) if isinstance(known, dict) else None
+    known = _device_facts(process, device).get(fact)
     return encodable(known) if isinstance(known, str) else None
+
+
+def _device_facts(process: ProcessSweep, device: int) -> Mapping[str, object]:
+    known: object = process.found.properties.get("devices")
+    facts = known.get(str(device)) if isinstance(known, dict) else None
+    return facts if isinstance(facts, dict) else {}
 
 
 @dataclass(frozen=True)

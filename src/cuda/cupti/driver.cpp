@@ -2,7 +2,9 @@
 #include "driver.h"
 
 #include <cuda.h>
+#include <dirent.h>
 #include <dlfcn.h>
+#include <strings.h>
 
 #include <cstdio>
 #include <cstring>
@@ -65,8 +67,27 @@ bool device_facts(uint32_t device, DeviceFacts& facts) {
       get_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, handle) != CUDA_SUCCESS) {
     return false;
   }
-  facts = {format_uuid(uuid, std::strstr(name, " MIG ")), name, std::to_string(major) + "." + std::to_string(minor)};
+  auto get_bus_id = RLSCOPE_DRIVER_FUNCTION(cuDeviceGetPCIBusId);
+  char bus_id[32] = {};
+  bool has_bus_id = get_bus_id && get_bus_id(bus_id, sizeof bus_id - 1, handle) == CUDA_SUCCESS;
+  facts = {format_uuid(uuid, std::strstr(name, " MIG ")), name, std::to_string(major) + "." + std::to_string(minor),
+           has_bus_id ? number_of_device("/proc/driver/nvidia/gpus", bus_id) : std::nullopt};
   return true;
+}
+
+std::optional<int> number_of_device(const std::string& folder, const std::string& bus_id) {
+  DIR* listed = opendir(folder.c_str());
+  if (!listed) return std::nullopt;
+  int before = 0;
+  bool is_there = false;
+  while (const dirent* entry = readdir(listed)) {
+    if (entry->d_name[0] == '.') continue;
+    int order = strcasecmp(entry->d_name, bus_id.c_str());
+    before += order < 0;
+    is_there = is_there || order == 0;
+  }
+  closedir(listed);
+  return is_there ? std::optional<int>(before) : std::nullopt;
 }
 
 }  // namespace rlscope::cuda

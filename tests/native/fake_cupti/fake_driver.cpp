@@ -70,6 +70,11 @@ CUresult cuDeviceGetName(char* name, int size, CUdevice device) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuDeviceGetPCIBusId(char* bus_id, int size, CUdevice device) {
+  std::snprintf(bus_id, static_cast<size_t>(size), "0000:%02X:00.0", 0x3B + device);
+  return CUDA_SUCCESS;
+}
+
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
   *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 0;
   return CUDA_SUCCESS;
