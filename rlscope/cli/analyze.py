@@ -10,7 +10,7 @@ import click
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.document import document_of
-from rlscope.analysis.lines.rows import LineRow
+from rlscope.analysis.lines.tables import LineRow
 from rlscope.analysis.rows import Record
 from rlscope.analysis.table_rows import BreakdownRow, CallRow, ThreadRow
 from rlscope.analysis.tables.breakdown import group_seconds

@@ -9,14 +9,13 @@ from rlscope.analysis.account.findings import notes
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.outline.tree import LEAST_SHARE, tree_lines
 from rlscope.analysis.rows import Record, sums
-from rlscope.analysis.stage_names import stage_name_lines
 from rlscope.analysis.table_rows import TransitionRow
 from rlscope.analysis.tables.breakdown import CORRECTED
 from rlscope.analysis.tables.purposes import OF_PART, seconds_beside_training
 from rlscope.model import NO_OPERATION
 from rlscope.report.bars import bar_lines, tree_parts
-from rlscope.report.counter_lines import counter_lines, counters_shown
 from rlscope.report.device_tables import (
+    counters_shown,
     gpus_shown,
     idle_shown,
     launches_shown,
@@ -50,9 +49,11 @@ from rlscope.report.sentences import (
     TAILS_TITLE,
     TASKS_TITLE,
     correction_lines,
+    counter_lines,
     evaluation_lines,
     machine_lines,
     misnested_lines,
+    stage_name_lines,
 )
 from rlscope.report.tables import most, number, table_lines, where_text
 from rlscope.text import line_text

@@ -9,10 +9,8 @@ from rich.cells import cell_len
 from rlscope.analysis.account.findings import findings
 from rlscope.analysis.account.words import Line, account_lines, account_title, folded, unknown_share
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.stage_names import stage_name_lines
-from rlscope.report.counter_lines import counter_lines
 from rlscope.report.screen import Screen, padded
-from rlscope.report.sentences import misnested_lines
+from rlscope.report.sentences import counter_lines, misnested_lines, stage_name_lines
 from rlscope.text.numbers import duration, percent
 
 #: A screen has at most so many lines, of these so many for causes, for changes and for what is missing.
