@@ -6,7 +6,7 @@ The document of `--json`, its schema, the documentation's list of tables, what p
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Generic
+from typing import Generic
 
 from rlscope.analysis.account.account import AccountRow, account_rows
 from rlscope.analysis.account.changes import changes_of, noted_of, updates_of
@@ -38,7 +38,7 @@ from rlscope.analysis.ranks.stragglers import straggler_rows
 from rlscope.analysis.ranks.tables import collective_rows, device_rank_rows, rank_rows
 from rlscope.analysis.rows import RowT
 from rlscope.analysis.run import Run
-from rlscope.analysis.table import Fact, Table, fact
+from rlscope.analysis.table import Table, Tables, fact
 from rlscope.analysis.table_rows import (
     BreakdownRow,
     CallRow,
@@ -73,30 +73,8 @@ class _Table(Table["RunTables", RowT], Generic[RowT]):
     """A table of this analysis, found from a run and other tables."""
 
 
-class RunTables:
-    """These are the tables of a run, and facts beside them; `breakdown.table` and the like are pandas tables of rows.
-
-    Attributes:
-        run: What it is made from; it has that only until it is made.
-    """
-
-    run: Run
-
-    def __init__(self, run: Run) -> None:
-        """Find all tables and facts, for a trace may be gone when a reader asks: the window of a running job.
-
-        Args:
-            run: A swept trace.
-
-        Raises:
-            TraceError: A process file cannot be read.
-        """
-        self.run = run
-        self.directory = run.swept.trace.directory
-        self.utilization = run.utilization
-        for name in members():
-            getattr(self, name)
-        del self.run
+class RunTables(Tables):
+    """The tables of a run, and facts beside them; `breakdown.table` and the like are pandas tables of rows."""
 
     @fact(in_document=False)
     def loops(self, run: Run) -> Loops:
@@ -586,13 +564,3 @@ class RunTables:
     def token_rates(self, run: Run) -> TokenRates:
         """Return how many tokens the samples had, and how fast they came; of None without samples."""
         return token_rates(self.samples, self.processes) if self.samples else TokenRates()
-
-
-def members() -> dict[str, Table[Any, Any] | Fact[Any]]:
-    """Return all tables and facts of an analysis by their names, in the order of its document."""
-    return {name: member for name, member in vars(RunTables).items() if isinstance(member, (Table, Fact))}
-
-
-def tables() -> list[Table[Any, Any]]:
-    """Return those of them that are tables."""
-    return [member for member in members().values() if isinstance(member, Table)]
