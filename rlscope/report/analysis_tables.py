@@ -1,9 +1,6 @@
 """Print what `rlscope analyze` shows in a terminal: of one trace, or of several one after the other."""
 
-import os
 from collections.abc import Sequence
-
-import click
 
 from rlscope.analysis.account.findings import notes
 from rlscope.analysis.analysis import Analysis
@@ -23,7 +20,7 @@ from rlscope.report.device_tables import (
     shares_shown,
     sync_points_shown,
 )
-from rlscope.report.first_screen import screen_lines, whole_lines
+from rlscope.report.first_screen import whole_lines
 from rlscope.report.joined import joined
 from rlscope.report.process_tables import (
     TOTALS,
@@ -38,7 +35,7 @@ from rlscope.report.process_tables import (
     waited_for,
     waits_shown,
 )
-from rlscope.report.screen import Screen
+from rlscope.report.screen import Screen, print_lines, print_parts
 from rlscope.report.sentences import (
     COLLECTIVES_TITLE,
     DEVICE_RANKS_TITLE,
@@ -66,17 +63,10 @@ PYTHON = "(Python)"
 UNSEEN = "(after the last stack)"
 
 
-def print_analyses(analyses: Sequence[Analysis], is_whole: bool) -> None:
-    """Print each analysis: the first screen, or the whole account, tables that say more, and notes.
-
-    Args:
-        analyses: Of the traces.
-        is_whole: Whether nothing is to be left out.
-    """
+def print_whole(analyses: Sequence[Analysis]) -> None:
+    """Print all of each analysis: the whole account, tables that say more, and notes."""
     screen = Screen.of_stdout()
-    for place, analysis in enumerate(analyses):
-        lines = _Text(analysis, screen).lines() if is_whole else screen_lines(analysis, screen)
-        _print(([""] if place else []) + lines)
+    print_parts([_Text(analysis, screen).lines() for analysis in analyses])
 
 
 def print_breakdown(analyses: Sequence[Analysis], breakdowns: Sequence[Sequence[Record]], is_whole: bool) -> None:
@@ -111,7 +101,7 @@ def print_breakdown(analyses: Sequence[Analysis], breakdowns: Sequence[Sequence[
         notes.append("seconds by function are as recorded, for they cannot be corrected")
     if notes:
         lines += ["", *_listed("Notes", notes, screen)]
-    _print(lines)
+    print_lines(lines)
 
 
 def _with_line(row: Record) -> Record:
@@ -121,13 +111,6 @@ def _with_line(row: Record) -> Record:
         "function": row["function"] or UNSEEN,
         "line": place,
     }
-
-
-def _print(lines: Sequence[str]) -> None:
-    """Write lines; one that nothing stands before is a title, which a terminal shows bold."""
-    titles = {place + 1 for place, line in enumerate(lines) if not line} | {0}
-    shown = [click.style(line, bold=True) if place in titles else line for place, line in enumerate(lines)]
-    click.echo("\n".join(shown), color=False if os.environ.get("NO_COLOR") else None)
 
 
 class _Text:

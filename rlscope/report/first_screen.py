@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.cells import cell_len
 
 from rlscope.analysis.account.findings import findings
 from rlscope.analysis.account.words import Line, account_lines, account_title, folded, unknown_share
 from rlscope.analysis.analysis import Analysis
-from rlscope.report.screen import Screen, padded
+from rlscope.report.screen import Screen, padded, print_parts
 from rlscope.report.sentences import counter_lines, misnested_lines, stage_name_lines
 from rlscope.text.numbers import duration, percent
 
@@ -19,6 +19,12 @@ MOST_LINES, MOST_CAUSES, MOST_CHANGES, MOST_FINDINGS, MOST_REASONS = 25, 8, 3, 2
 LEAST_UNKNOWN = 0.05
 #: In the first column of a cause.
 INDENT = "  "
+
+
+def print_screens(analyses: Iterable[Analysis]) -> None:
+    """Print the first screen of each analysis."""
+    screen = Screen.of_stdout()
+    print_parts(screen_lines(analysis, screen) for analysis in analyses)
 
 
 def screen_lines(analysis: Analysis, screen: Screen) -> list[str]:
