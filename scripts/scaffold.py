@@ -9,6 +9,7 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 LIBRARIES, RUN_TABLES = "rlscope/libraries/__init__.py", "rlscope/analysis/run_tables.py"
+MODEL, VOCABULARY, WORDS = "rlscope/model.py", "src/core/format/vocabulary.h", "docs/vocabulary.md"
 
 SIMULATOR = '''\
 """NAME: every function of the module."""
@@ -131,10 +132,10 @@ def simulator(name: str) -> Scaffold:
 
 def _in_list(name: str, declared: str, test: str) -> Scaffold:
     new = {f"rlscope/libraries/{name}.py": declared, f"tests/integration/test_{name}.py": test}
-    before, end, after = (CHECKOUT / LIBRARIES).read_text().partition("    }.items()\n")
+    listed = _before(_text(LIBRARIES), "    }.items()\n", f'        "{name}": ("{name}",),\n')
     return Scaffold(
         {path: text.replace("NAME", name) for path, text in new.items()},
-        {LIBRARIES: f'{before}        "{name}": ("{name}",),\n{end}{after}'},
+        {LIBRARIES: listed},
     )
 
 
@@ -146,7 +147,7 @@ def table(name: str) -> Scaffold:
     def filled(text: str) -> str:
         return text.replace("NAME", name).replace("ROW", row).replace("FUNCTION", function)
 
-    lines = (CHECKOUT / RUN_TABLES).read_text().splitlines(keepends=True)
+    lines = _text(RUN_TABLES).splitlines(keepends=True)
     imported = f"from rlscope.analysis.tables.{name} import {row}, {function}\n"
     place = next(place for place, line in enumerate(lines) if line.startswith("from rlscope.") and line > imported)
     return Scaffold(
@@ -160,7 +161,40 @@ def table(name: str) -> Scaffold:
     )
 
 
-KINDS: dict[str, Callable[[str], Scaffold]] = {make.__name__: make for make in (library, simulator, table)}
+def stage(name: str) -> Scaffold:
+    """Begin a stage, which the published figures count as backpropagation until it is said otherwise."""
+    if f'"{name}"' in _text(VOCABULARY):
+        sys.exit(f"scripts/new: a label {name} is in {VOCABULARY} already; choose another name")
+    words, member = name.replace("_", " "), "".join(word.capitalize() for word in name.split("_"))
+    number = _text(VOCABULARY).partition("enum class Stage ")[2].partition("}")[0].count(" = ")
+    header = _before(_text(VOCABULARY), "};\nconstexpr const char* kStageLabels", f"  k{member} = {number},\n")
+    row = f"| {name} | what it is | `{name}` |\n"
+    return Scaffold(
+        {},
+        {
+            MODEL: _before(
+                _text(MODEL),
+                "\n\nclass Purpose(",
+                f'    {name.upper()} = "{name}", "{words.capitalize()}", "backpropagation", "gpu", (), ""\n',
+            ),
+            VOCABULARY: _before(header, "};\nconstexpr size_t kStages", f', "{name}"'),
+            WORDS: _before(_text(WORDS), "| none of them | ", row),
+        },
+    )
+
+
+def _text(path: str) -> str:
+    return (CHECKOUT / path).read_text()
+
+
+def _before(text: str, end: str, added: str) -> str:
+    """Return a text with something before the only place that reads so."""
+    before, found, after = text.partition(end)
+    assert found and end not in after, end
+    return before + added + found + after
+
+
+KINDS: dict[str, Callable[[str], Scaffold]] = {make.__name__: make for make in (library, simulator, stage, table)}
 
 
 def main() -> None:
@@ -173,7 +207,7 @@ def main() -> None:
         parser.error(f"expected a name of small letters, digits and underscores, found {asked.name!r}")
     begun = KINDS[asked.kind](asked.name)
     if there := [path for path in begun.new if (CHECKOUT / path).exists()]:
-        parser.error(f"{there[0]} is there already; choose another name")
+        sys.exit(f"scripts/new: {there[0]} is there already; choose another name")
     for path, text in (begun.new | begun.changed).items():
         (CHECKOUT / path).write_text(text)
     if begun.command:

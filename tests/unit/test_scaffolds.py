@@ -11,7 +11,7 @@ import pytest
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 #: What the tests of the kinds read. Compiled modules come along in the package.
-COPIED = ("rlscope", "scripts", "tests", "benchmarks", "experiments", "docs", "pyproject.toml")
+COPIED = ("rlscope", "src", "scripts", "tests", "benchmarks", "experiments", "docs", "pyproject.toml")
 LIBRARIES = "tests/unit/test_libraries.py"
 #: By kind: a name, for modules of which nothing is declared, what is filled in, which tests are run, and how many.
 BEGUN: dict[str, tuple[str, dict[str, str], tuple[str, ...], int]] = {
@@ -27,6 +27,7 @@ BEGUN: dict[str, tuple[str, dict[str, str], tuple[str, ...], int]] = {
         ("-k", "every_file or cmath and not every_name", LIBRARIES, "tests/integration/test_cmath.py"),
         3,
     ),
+    "stage": ("reanalysis", {}, ("-k", "reanalysis or Stage", "tests/unit/test_vocabulary.py"), 8),
     "table": (
         "wall_times",
         {},
@@ -70,6 +71,8 @@ def test_what_is_begun_passes_the_tests_of_its_kind(kind: str, copied: Path) -> 
     name, filled, tests, count = BEGUN[kind]
     begun = run(copied, "scripts/scaffold.py", kind, name)
     assert begun.returncode == 0, begun.stderr
+    for module in (copied / "rlscope").glob("*.so"):  # as `make build` leaves them
+        module.touch()
     written = [line.split(": ") for line in begun.stdout.splitlines()[:-1]]
     for state, path in written:
         if state == "new":
@@ -80,8 +83,19 @@ def test_what_is_begun_passes_the_tests_of_its_kind(kind: str, copied: Path) -> 
         assert style.returncode == 0, style.stdout
     tested = run(copied, "-m", "pytest", "-q", "-n", "0", *tests)
     assert tested.stdout.splitlines()[-1].startswith(f"{count} passed"), tested.stdout
-    again = run(copied, "scripts/scaffold.py", kind, name)
-    assert (again.returncode, "is there already" in again.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "there"),
+    [
+        ("library", "torch", "rlscope/libraries/torch.py"),
+        ("table", "crossings", "rlscope/analysis/tables/crossings.py"),
+        ("stage", "inference", "src/core/format/vocabulary.h"),
+    ],
+)
+def test_what_is_there_stays(kind: str, name: str, there: str, copied: Path) -> None:
+    refused = run(copied, "scripts/scaffold.py", kind, name)
+    assert (refused.returncode, there in refused.stderr) == (1, True)
 
 
 def test_a_name_is_one_of_a_module(copied: Path) -> None:
