@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import trace_entries
 from benchmarks.trace_chunk import Chunk
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
 from rlscope.model import TRAINING_LOOP, Category, DeviceWork, NameKind
@@ -302,14 +303,14 @@ def _varints(values: Any) -> tuple[Any, Any]:
 def _event_chunks(tile: _Tile, repeats: int, main_operation: int, wall_ticks: int) -> Iterator[bytes]:
     """Yield the chunks as they lie in the file. The main thread has one more at either end, for the training loop."""
     per_stream = Counter(chunk.stream for chunk in tile.chunks)
-    begin = fmt.encode_varint(1 << 2 | fmt.RecordKind.BEGIN) + fmt.encode_varint(main_operation)
+    begin = trace_entries.encode_varint(1 << 2 | fmt.RecordKind.BEGIN) + trace_entries.encode_varint(main_operation)
     yield _chunk(0, 0, 0, (), begin).to_bytes()
     for repeat in range(repeats):
         for chunk in tile.chunks:
             sequence = chunk.sequence + repeat * per_stream[chunk.stream] + (1 if chunk.stream == 0 else 0)
             base_ticks = chunk.base_ticks + 1 + repeat * tile.ticks
             yield replace(chunk, sequence=sequence, base_ticks=base_ticks).to_bytes()
-    end = fmt.encode_varint(1 << 2 | fmt.RecordKind.END)
+    end = trace_entries.encode_varint(1 << 2 | fmt.RecordKind.END)
     yield _chunk(0, 1 + repeats * per_stream[0], wall_ticks - 1, (main_operation,), end).to_bytes()
 
 

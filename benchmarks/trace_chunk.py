@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
+from benchmarks import trace_entries
 from rlscope import _analysis
 from rlscope.trace import format as fmt
 from rlscope.version import FORMAT_VERSION
@@ -32,9 +33,9 @@ class Chunk:
         is_old = format_version < fmt.OLDEST_WITH_SUMMED_HEADERS
         alignment = fmt.OLD_CHUNK_ALIGNMENT if is_old else fmt.CHUNK_ALIGNMENT
         frames = padded(b"".join(frame.to_bytes(4, "little") for frame in self.open_frames), 8)
-        payload_offset = fmt.CHUNK_HEADER.size + len(frames)
+        payload_offset = trace_entries.CHUNK_HEADER.size + len(frames)
         chunk_bytes = len(padded(bytes(payload_offset + len(self.payload)), alignment))
-        header = fmt.ChunkHeader(
+        header = trace_entries.ChunkHeader(
             kind=self.kind, flags=fmt.CHUNK_CLOSED if self.is_closed else 0, chunk_bytes=chunk_bytes,
             payload_offset=payload_offset, payload_bytes=len(self.payload) if self.is_closed else 0,
             crc32c=0, stream=self.stream, sequence=self.sequence, base_ticks=self.base_ticks,

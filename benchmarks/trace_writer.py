@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks import trace_entries
 from benchmarks.trace_chunk import Chunk, padded
 from rlscope.model import NO_OPERATION, Category, DeviceWork, NameKind
 from rlscope.trace import format as fmt
@@ -180,9 +181,9 @@ class ThreadWriter:
         if ticks < self._ticks:
             raise ValueError(f"ticks must not decrease, but {ticks} follows {self._ticks}")
         self._make_room()
-        self._chunk.payload += fmt.encode_varint(ticks - self._ticks << 2 | kind)
+        self._chunk.payload += trace_entries.encode_varint(ticks - self._ticks << 2 | kind)
         for number in numbers:
-            self._chunk.payload += fmt.encode_varint(number)
+            self._chunk.payload += trace_entries.encode_varint(number)
         self._chunk.entries += 1
         self._ticks = ticks
 
@@ -211,7 +212,7 @@ class _WriterBeside:
             self._chunk = Chunk(self.kind, self._stream, self._sequence, ticks)
             self._process.chunks.append(self._chunk)
             self._sequence += 1
-        self._chunk.payload += b"".join(map(fmt.encode_varint, numbers(ticks - self._ticks)))
+        self._chunk.payload += b"".join(map(trace_entries.encode_varint, numbers(ticks - self._ticks)))
         self._chunk.entries += 1
         self._ticks = ticks
 
@@ -291,7 +292,7 @@ class ProcessWriter:
         """
         number = len(self._threads) + len(self._queues) if stream is None else stream
         self._queues.append(QueueWriter(self, number))
-        self._add_entry(fmt.EntryType.QUEUE, fmt.pack(fmt.QueueEntry(number, device, 1, len(self._queues))))
+        self._add_entry(fmt.EntryType.QUEUE, fmt.pack(trace_entries.QueueEntry(number, device, 1, len(self._queues))))
         return self._queues[-1]
 
     def stacks(self, stream: int) -> StackWriter:
@@ -304,12 +305,12 @@ class ProcessWriter:
         if (function, file) not in self._codes:
             self._codes[function, file] = len(self._codes) + 1
             texts = function.encode(), file.encode()
-            entry = fmt.CodeEntry(self._codes[function, file], line, *map(len, texts))
+            entry = trace_entries.CodeEntry(self._codes[function, file], line, *map(len, texts))
             self._add_entry(fmt.EntryType.CODE, fmt.pack(entry) + b"".join(texts))
         key = (caller, self._codes[function, file], line)
         if key not in self._stacks:
             self._stacks[key] = len(self._stacks) + 1
-            self._add_entry(fmt.EntryType.STACK, fmt.pack(fmt.StackEntry(self._stacks[key], *key)))
+            self._add_entry(fmt.EntryType.STACK, fmt.pack(trace_entries.StackEntry(self._stacks[key], *key)))
         return self._stacks[key]
 
     def launch_site(self, operation: str = NO_OPERATION, stage: str = NO_OPERATION, stream: int = fmt.NO_STREAM) -> int:
@@ -319,7 +320,9 @@ class ProcessWriter:
             is_known = operation != NO_OPERATION
             name = self.name_id(NameKind.OPERATION, Category.PYTHON, operation) if is_known else 0
             self._launch_sites[key] = len(self._launch_sites) + 1
-            entry = fmt.pack(fmt.LaunchSite(self._launch_sites[key], stream, name, fmt.LAUNCH_STAGES.index(stage)))
+            entry = fmt.pack(
+                trace_entries.LaunchSite(self._launch_sites[key], stream, name, fmt.LAUNCH_STAGES.index(stage))
+            )
             self._add_entry(fmt.EntryType.LAUNCH_SITE, entry)
         return self._launch_sites[key]
 
@@ -334,7 +337,7 @@ class ProcessWriter:
         if key not in self._names:
             self._names[key] = len(self._names) + 1
             text = name.encode()
-            entry = fmt.NameEntry(self._names[key], kind, category, len(text))
+            entry = trace_entries.NameEntry(self._names[key], kind, category, len(text))
             self._add_entry(fmt.EntryType.NAME, fmt.pack(entry) + text)
         return self._names[key]
 
@@ -349,7 +352,7 @@ class ProcessWriter:
         if self._catalog is not None:
             self._catalog.is_closed = True
         last_pair = replace(self.header.last_pair, ticks=ticks)
-        ended = fmt.with_complement(exit_status) if end_reason == fmt.EndReason.EXIT else 0
+        ended = trace_entries.with_complement(exit_status) if end_reason == fmt.EndReason.EXIT else 0
         self.header = replace(self.header, stop_ticks=ticks, end_reason=end_reason, ended=ended, last_pair=last_pair)
 
     def to_bytes(self) -> bytes:

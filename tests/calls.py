@@ -5,18 +5,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.trace_entries import CHUNK_HEADER, NAME_ENTRY, ChunkHeader, decode_varint
 from rlscope.trace.format import (
-    CHUNK_HEADER,
     CHUNK_MAGIC,
     EXPECTED_NAMES,
     FILE_HEADER_BYTES,
-    NAME_ENTRY,
-    ChunkHeader,
     ChunkKind,
     EntryType,
     OtherTag,
     RecordKind,
-    decode_varint,
     from_numbers,
 )
 

@@ -32,7 +32,7 @@ from rlscope.analysis.utilization import binned_utilization, mean_utilization, r
 from rlscope.calibration.calibration import load, of_trace
 from rlscope.errors import RLScopeError
 from rlscope.record.config import RecordConfig
-from rlscope.report.counter_lines import inspect_lines
+from rlscope.report.sentences import inspect_lines
 from rlscope.trace.counter_metrics import parse_counters, sampled_metrics
 from rlscope.trace.counters_file import CounterWriter
 from rlscope.trace.manifest import UNRECORDED_NAME, read_unrecorded

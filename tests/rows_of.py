@@ -9,7 +9,6 @@ from rlscope.analysis.account.owner_path import owner_path
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.reported import Utilization
 from rlscope.analysis.rows import Rows
-from rlscope.analysis.run_tables import members, tables
 from rlscope.analysis.tables.loop import loops_of
 from rlscope.analysis.tables.samples import TokenRates
 
@@ -30,7 +29,9 @@ def rows_of(row_class: type[Any], records: Iterable[Mapping[str, Any]], **usual:
 def bare_analysis(**values: Any) -> Analysis:
     """An analysis of a trace with no rows and no facts but the given ones."""
     found = object.__new__(Analysis)
-    vars(found).update(dict.fromkeys(members()) | {table.name: Rows(table.row_class) for table in tables()})
+    vars(found).update(
+        dict.fromkeys(Analysis.members()) | {table.name: Rows(table.row_class) for table in Analysis.tables()}
+    )
     vars(found).update(directory=Path("trace"), utilization=Utilization(Path("trace")))
     vars(found).update(torn_stacks=0, dropped_events=0, misnested_operations=0, without_stacks=())
     vars(found).update(values)

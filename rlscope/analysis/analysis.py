@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import signal
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from rlscope.analysis.correction.corrected import Correction
 from rlscope.analysis.run import Run
 from rlscope.analysis.run_tables import RunTables
-from rlscope.analysis.summary import summary_of
 from rlscope.analysis.sweep import NO_CALIBRATION, TraceSweep, sweep_trace
 from rlscope.model import GpuAttribution
+from rlscope.text.numbers import digits, duration
 from rlscope.trace.reader import Trace
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+#: Evaluation is said where it makes a training longer by more than that.
+SAID = 1.01
 
 
 class Analysis(RunTables):
@@ -32,7 +36,23 @@ class Analysis(RunTables):
     @property
     def summary(self) -> str:
         """Say what was recorded, such as "1 process, 9.06 s, 600 iterations, 600 timesteps"."""
-        return summary_of(self)
+        walls_s = {row.process: row.wall_s for row in self.processes}
+        wall_s = max(walls_s.values()) if self.path is None else walls_s[self.path.process]
+        parts = [f"{len(self.processes)} process{'es' if len(self.processes) > 1 else ''}", duration(wall_s)]
+        parts += filter(None, (_ended(row.exit_status) for row in self.processes if row.role == "main"))
+        if self.iterations is not None:
+            parts += [f"{self.iterations:,} iterations", f"{self.timesteps:,} timesteps"]
+        rates = self.token_rates
+        if rates.tokens_per_s is not None:
+            parts.append(f"{rates.tokens:,} tokens, {digits(rates.tokens_per_s)} a second")
+            if rates.trained_tokens_per_s is not None and rates.trained_tokens_per_s != rates.tokens_per_s:
+                parts[-1] += f" of which {digits(rates.trained_tokens_per_s)} were kept"
+        if self.extrapolated_s is not None:
+            whole_s = self.extrapolated_with_evaluation_s or self.extrapolated_s
+            parts.append(f"about {duration(whole_s)} for all {self.total_timesteps:,} timesteps")
+            if whole_s > SAID * self.extrapolated_s:
+                parts[-1] += f" ({duration(self.extrapolated_s)} without evaluation)"
+        return ", ".join(parts)
 
     @property
     def no_core_share(self) -> float:
@@ -43,7 +63,7 @@ class Analysis(RunTables):
         """Show the analysis in a notebook: where its time went."""
         from rlscope.analysis.outline.html import html_of  # which only notebooks need
 
-        return html_of(self)
+        return html_of(self, self.summary)
 
 
 def analyze(
@@ -71,3 +91,10 @@ def analyze(
 def make_analysis(swept: TraceSweep, recover: bool = False, by_function: bool = False) -> Analysis:
     """Return the analysis of a swept trace; with `by_function`, for which it is swept with bins, as `analyze` does."""
     return Analysis(Run(swept, recover, by_function))
+
+
+def _ended(status: int | None) -> str:
+    """Say how a command failed; empty if it did not, or nobody knows."""
+    if status is not None and status < 0 and -status in set(signal.Signals):
+        return f"ended by {signal.Signals(-status).name}"
+    return f"failed with status {status}" if status else ""

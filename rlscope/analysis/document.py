@@ -6,7 +6,6 @@ from typing import Any
 from rlscope.analysis.account.findings import findings
 from rlscope.analysis.account.words import account_sentences
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.run_tables import members
 from rlscope.analysis.table import Table
 
 SCHEMA = 1
@@ -15,7 +14,7 @@ SCHEMA = 1
 def document_of(analysis: Analysis) -> dict[str, object]:
     """Return the document of `analyze --json`, schema 1."""
     found: dict[str, object] = {"schema": SCHEMA}
-    for name, member in members().items():
+    for name, member in analysis.members().items():
         if member.in_document and (not member.beside or getattr(analysis, member.beside)):
             value = getattr(analysis, name)
             found[name] = _records(member, value) if isinstance(member, Table) else _plain(value)

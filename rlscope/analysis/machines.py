@@ -1,17 +1,21 @@
 """This file puts processes of several machines on one time line, and says what a run had of a machine's cores."""
 
+from __future__ import annotations
+
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rlscope.analysis.swept import Swept
-from rlscope.analysis.table_rows import BreakdownRow
 from rlscope.model import NS_PER_S, Category
 from rlscope.text import encodable
 from rlscope.trace.clock_offset import ClockOffset, clock_offset, exchanges_in, time_in
 from rlscope.trace.reader import ProcessFile, Trace
+
+if TYPE_CHECKING:
+    from rlscope.analysis.table_rows import BreakdownRow  # with all tables, which a recording does not load
 
 #: How a machine's processes were placed on the time line.
 REFERENCE, MEASURED, OWN_CLOCK = "reference", "measured", "own clock"

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from rlscope.analysis.account.owner_path import OwnerPath
 from rlscope.analysis.correction.corrected import AppliedCorrection, CorrectedProcess, removed_s
-from rlscope.analysis.counters.runs import Counters, is_sampled
+from rlscope.analysis.counters.runs import Counters
 from rlscope.analysis.devices.clock import SharedClock, shared_clocks
 from rlscope.analysis.devices.devices import BusyParts, Device, devices_of
 from rlscope.analysis.devices.sharing import SharedDevices, shared_devices
@@ -24,6 +24,7 @@ from rlscope.analysis.tables.dependencies import dependency_rows
 from rlscope.analysis.tables.loop import Loops
 from rlscope.analysis.tables.trainings import ticks_without_evaluation, timesteps_of
 from rlscope.model import NS_PER_S
+from rlscope.trace.reader import counter_files
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,8 @@ class Run:
 
     def counters(self, breakdown: Rows[BreakdownRow]) -> Counters:
         """Return what hardware counters say; nothing if none were sampled."""
-        if not is_sampled(self.swept):
+        trace = self.swept.trace
+        if trace.manifest.get("counters") is None and not counter_files(trace.directory):
             return Counters(Rows(CounterRow), None, ())
         from rlscope.analysis.counters.counters import counters_of  # and numpy, which few traces need
 

@@ -6,7 +6,7 @@ The document of `--json`, its schema, the documentation's list of tables, what p
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Generic
+from typing import Generic
 
 from rlscope.analysis.account.account import AccountRow, account_rows
 from rlscope.analysis.account.changes import changes_of, noted_of, updates_of
@@ -27,19 +27,18 @@ from rlscope.analysis.devices.rows import (
 )
 from rlscope.analysis.devices.timeline import device_timeline_rows
 from rlscope.analysis.devices.work import device_work_rows, gpu_operation_rows, gpu_rows
-from rlscope.analysis.lines.functions import function_rows
-from rlscope.analysis.lines.possible_evaluations import possible_evaluation_rows
-from rlscope.analysis.lines.rows import CallSiteRow, FunctionRow, LineRow, PossibleEvaluationRow, SyncPointRow
-from rlscope.analysis.lines.tables import call_site_rows, line_rows, sync_point_rows, without_stacks
+from rlscope.analysis.lines.functions import FunctionRow, function_rows
+from rlscope.analysis.lines.own_lines import without_stacks
+from rlscope.analysis.lines.possible_evaluations import PossibleEvaluationRow, possible_evaluation_rows
+from rlscope.analysis.lines.tables import CallSiteRow, LineRow, SyncPointRow, call_site_rows, line_rows, sync_point_rows
 from rlscope.analysis.machines import CoreUse, core_use
-from rlscope.analysis.memory.rows import MemoryGrowthRow, MemoryRow
-from rlscope.analysis.memory.tables import memory_growth_rows, memory_rows
+from rlscope.analysis.memory.tables import MemoryGrowthRow, MemoryRow, memory_growth_rows, memory_rows
 from rlscope.analysis.ranks.rows import CollectiveRow, DeviceRankRow, RankRow, StragglerRow
 from rlscope.analysis.ranks.stragglers import straggler_rows
 from rlscope.analysis.ranks.tables import collective_rows, device_rank_rows, rank_rows
 from rlscope.analysis.rows import RowT
 from rlscope.analysis.run import Run
-from rlscope.analysis.table import Fact, Table, fact
+from rlscope.analysis.table import Table, Tables, fact
 from rlscope.analysis.table_rows import (
     BreakdownRow,
     CallRow,
@@ -65,14 +64,7 @@ from rlscope.analysis.tables.durations import DurationRow, duration_rows
 from rlscope.analysis.tables.loop import Life, Loops, life_of, loops_of, outside_rows
 from rlscope.analysis.tables.processes import machine_rows, phase_rows, process_rows
 from rlscope.analysis.tables.purposes import PurposeRow, purpose_rows
-from rlscope.analysis.tables.samples import (
-    SampleRow,
-    SampleTailRow,
-    TokenRates,
-    sample_rows,
-    sample_tail_rows,
-    token_rates,
-)
+from rlscope.analysis.tables.samples import SampleRow, SampleTailRow, TokenRates, sample_rows, tail_rows, token_rates
 from rlscope.analysis.tables.trainings import training_rows
 from rlscope.text.commands import command_of
 
@@ -81,30 +73,8 @@ class _Table(Table["RunTables", RowT], Generic[RowT]):
     """A table of this analysis, found from a run and other tables."""
 
 
-class RunTables:
-    """These are the tables of a run, and facts beside them; `breakdown.table` and the like are pandas tables of rows.
-
-    Attributes:
-        run: What it is made from; it has that only until it is made.
-    """
-
-    run: Run
-
-    def __init__(self, run: Run) -> None:
-        """Find all tables and facts, for a trace may be gone when a reader asks: the window of a running job.
-
-        Args:
-            run: A swept trace.
-
-        Raises:
-            TraceError: A process file cannot be read.
-        """
-        self.run = run
-        self.directory = run.swept.trace.directory
-        self.utilization = run.utilization
-        for name in members():
-            getattr(self, name)
-        del self.run
+class RunTables(Tables):
+    """The tables of a run, and facts beside them; `breakdown.table` and the like are pandas tables of rows."""
 
     @fact(in_document=False)
     def loops(self, run: Run) -> Loops:
@@ -208,6 +178,7 @@ class RunTables:
     memory = _Table(
         MemoryRow,
         lambda run, found: memory_rows(run.swept),
+        needs="memory",
         per="process, owner (`host`, `PyTorch`, `JAX`), device, stage, operation",
         values="samples, and the most bytes that were in use in them",
         title="Memory",
@@ -216,6 +187,7 @@ class RunTables:
     memory_growth = _Table(
         MemoryGrowthRow,
         lambda run, found: memory_growth_rows(run.swept),
+        needs="memory_series",
         per="process, owner, device",
         values="samples; first, last and peak bytes; growth in bytes per second with an interval of 95 %, and per "
         "iteration; whether it grew to the end",
@@ -335,6 +307,7 @@ class RunTables:
     waits = _Table(
         WaitRow,
         lambda run, found: wait_rows(run.swept),
+        needs="waits",
         per="process, phase, function (or `(blocked)`), stream and kind: `disk`, `pipe`, `lock`, ...",
         values="count, seconds of category `wait`, of these in operations, of these in the training loop",
         title="Waits",
@@ -372,6 +345,7 @@ class RunTables:
     samples = _Table(
         SampleRow,
         lambda run, found: sample_rows(run.swept),
+        needs="samples",
         per="process, name under which samples were reported",
         values="count and tokens, of these discarded; versions and staleness; seconds from begin to report: sum, "
         "median, 99th percentile, maximum; `queue_s`; `discarded_device_s`",
@@ -380,7 +354,8 @@ class RunTables:
     )
     sample_tails = _Table(
         SampleTailRow,
-        lambda run, found: sample_tail_rows(run.swept),
+        lambda run, found: tail_rows(run.swept),
+        needs="sample_tails",
         per="process, iteration in which samples were complete",
         values="samples; from when 90 % of them were to the last: start, seconds, of these without a device at work",
         title="Tails of samples",
@@ -389,6 +364,7 @@ class RunTables:
     dependencies: Table[RunTables, DependencyRow] = _Table(
         DependencyRow,
         lambda run, found: run.dependencies(found.waits),
+        needs="waits",
         per="process, phase, process that it waited on, stream",
         values="count, seconds of category `wait`",
         title="Who waited for whom",
@@ -587,14 +563,4 @@ class RunTables:
     @fact(in_document=False)
     def token_rates(self, run: Run) -> TokenRates:
         """Return how many tokens the samples had, and how fast they came; of None without samples."""
-        return token_rates(self.samples, self.processes)
-
-
-def members() -> dict[str, Table[Any, Any] | Fact[Any]]:
-    """Return all tables and facts of an analysis by their names, in the order of its document."""
-    return {name: member for name, member in vars(RunTables).items() if isinstance(member, (Table, Fact))}
-
-
-def tables() -> list[Table[Any, Any]]:
-    """Return those of them that are tables."""
-    return [member for member in members().values() if isinstance(member, Table)]
+        return token_rates(self.samples, self.processes) if self.samples else TokenRates()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from rlscope.analysis.rows import Rows, RowT
 from rlscope.analysis.run import Run
@@ -12,13 +12,50 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class HasRun(Protocol):
-    """An analysis that is being made."""
+class Tables:
+    """An analysis; a class that derives from this one declares what is in it.
+
+    Attributes:
+        run: What it is made from; it has that only until it is made.
+        directory: Of the trace.
+        utilization: What the machine reported beside it.
+    """
 
     run: Run
 
+    def __init__(self, run: Run) -> None:
+        """Find all tables and facts, for a trace may be gone when a reader asks: the window of a running job.
 
-OwnerT = TypeVar("OwnerT", bound=HasRun)
+        Args:
+            run: A swept trace.
+
+        Raises:
+            TraceError: A process file cannot be read.
+        """
+        self.run = run
+        self.directory = run.swept.trace.directory
+        self.utilization = run.utilization
+        for name in self.members():
+            getattr(self, name)
+        del self.run
+
+    @classmethod
+    def members(cls) -> dict[str, Table[Any, Any] | Fact[Any]]:
+        """Return all tables and facts by their names, in the order of the analysis's document."""
+        return {
+            name: member
+            for declaring in reversed(cls.__mro__)
+            for name, member in vars(declaring).items()
+            if isinstance(member, (Table, Fact))
+        }
+
+    @classmethod
+    def tables(cls) -> list[Table[Any, Any]]:
+        """Return those of them that are tables."""
+        return [member for member in cls.members().values() if isinstance(member, Table)]
+
+
+OwnerT = TypeVar("OwnerT", bound=Tables)
 FactT = TypeVar("FactT")
 
 
@@ -111,9 +148,9 @@ class Fact(Generic[FactT]):
     def __get__(self, found: None, owner: type) -> Self: ...
 
     @overload
-    def __get__(self, found: HasRun, owner: type) -> FactT: ...
+    def __get__(self, found: Tables, owner: type) -> FactT: ...
 
-    def __get__(self, found: HasRun | None, owner: type) -> Self | FactT:
+    def __get__(self, found: Tables | None, owner: type) -> Self | FactT:
         if found is None:
             return self
         fact = vars(found)[self.name] = self.find(found, found.run)

@@ -18,8 +18,7 @@ from rlscope.outputs import MARK
 from rlscope.record.run.machine import machine
 from rlscope.text.numbers import count
 from rlscope.trace.files import MOST_JSON_BYTES, read_regular
-from rlscope.trace.manifest import write_in_one_step
-from rlscope.trace.sealed import seal, unsealed
+from rlscope.trace.manifest import seal, unsealed, write_in_one_step
 from rlscope.version import __version__
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.document import document_of
-from rlscope.analysis.lines.rows import LineRow
+from rlscope.analysis.lines.tables import LineRow
 from rlscope.analysis.rows import Record
 from rlscope.analysis.table_rows import BreakdownRow, CallRow, ThreadRow
 from rlscope.analysis.tables.breakdown import group_seconds
@@ -20,7 +19,7 @@ from rlscope.cli.progress import reading_bar
 from rlscope.errors import UsageError
 from rlscope.model import GpuAttribution
 from rlscope.outputs import Output, is_marked
-from rlscope.report.analysis_tables import print_analyses, print_breakdown
+from rlscope.report.first_screen import print_screens
 from rlscope.report.joined import joined
 
 #: What a line of Python is told by.
@@ -103,9 +102,15 @@ def analyze(
         with file.writing() as unfinished:
             (_write_csv if csv_file else _write_parquet)(unfinished, joined(analyses, breakdowns))
     elif columns:
+        from rlscope.report.analysis_tables import print_breakdown  # and all tables, which the first screen has not
+
         print_breakdown(analyses, breakdowns, is_whole)
+    elif is_whole:
+        from rlscope.report.analysis_tables import print_whole
+
+        print_whole(analyses)
     else:
-        print_analyses(analyses, is_whole)
+        print_screens(analyses)
 
 
 def _analyze_sample(run: Path, as_json: bool, is_whole: bool, recover: bool) -> None:
@@ -170,6 +175,8 @@ def is_breakdown(begin: bytes, _: bytes) -> bool:
 
 
 def _print_json(analyses: Sequence[Analysis], breakdowns: Sequence[list[Record]]) -> None:
+    from rlscope.analysis.document import document_of  # which a terminal does not need
+
     documents = []
     for analysis, breakdown in zip(analyses, breakdowns, strict=True):
         document = document_of(analysis) | {"breakdown": breakdown}

@@ -35,7 +35,6 @@ from rlscope.record.run.trace_directory import (
 from rlscope.record.run.trace_files import running_processes
 from rlscope.signals import FORWARDED, hold_signals, wait_forwarding
 from rlscope.text import printable
-from rlscope.trace.counter_metrics import parse_counters
 from rlscope.trace.manifest import note_unrecorded
 
 if TYPE_CHECKING:
@@ -265,6 +264,8 @@ def _parse_counters(text: str | None, layers: str) -> tuple[str, ...]:
         return ()
     if "cuda" not in _parse_layers(layers):
         raise UsageError("counters belong to the work that runs, so --counters needs cuda among the --layers")
+    from rlscope.trace.counter_metrics import parse_counters  # which few recordings need
+
     return tuple(metric.name for metric in parse_counters(text))
 
 

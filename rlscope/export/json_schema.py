@@ -11,7 +11,7 @@ from typing import Any
 
 from rlscope.analysis.document import SCHEMA
 from rlscope.analysis.rows import Row, Rows
-from rlscope.analysis.run_tables import members
+from rlscope.analysis.run_tables import RunTables
 from rlscope.analysis.table import Fact, Table
 
 Schema = dict[str, Any]
@@ -95,7 +95,7 @@ def whole(title: str, schema: Schema, schemas: Schemas) -> Schema:
 def document_schema() -> Schema:
     """Return the schema of what `rlscope analyze --json` prints. A later version may have more properties."""
     schemas = Schemas()
-    shown = {name: member for name, member in members().items() if member.in_document}
+    shown = {name: member for name, member in RunTables.members().items() if member.in_document}
     properties: dict[str, Schema] = {"schema": {"const": SCHEMA}}
     properties |= {name: _of_member(member, schemas) for name, member in shown.items()}
     meaning = "`text`: what `account`, `changes` and growth say, in words."

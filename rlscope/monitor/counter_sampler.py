@@ -22,8 +22,8 @@ from rlscope.monitor.cupti_profiler import Cupti, CuptiError
 from rlscope.record.cupti import cupti_directories
 from rlscope.text.numbers import duration
 from rlscope.trace.counter_metrics import FRIENDLY, CounterMetric, parse_counters, sampled_metrics
-from rlscope.trace.counter_paths import counters_path
 from rlscope.trace.counters_file import CounterWriter
+from rlscope.trace.reader import counters_path
 
 #: Decoding a sample takes 50 to 100 us of a processor, so one of them keeps up with this much of one device.
 INTERVAL_NS = 200_000

@@ -14,8 +14,8 @@ from rlscope.errors import RLScopeError
 from rlscope.monitor.beside import beside
 from rlscope.record.config import TRACE_VARIABLE
 from rlscope.record.run.trace_files import is_held
-from rlscope.trace.deaths import write_deaths
 from rlscope.trace.files import PROCESS_FILE_SUFFIX
+from rlscope.trace.manifest import write_deaths
 from rlscope.trace.reader import read_header
 from rlscope.trace.windows import newest_windows
 

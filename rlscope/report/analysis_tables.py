@@ -1,22 +1,18 @@
 """Print what `rlscope analyze` shows in a terminal: of one trace, or of several one after the other."""
 
-import os
 from collections.abc import Sequence
-
-import click
 
 from rlscope.analysis.account.findings import notes
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.outline.tree import LEAST_SHARE, tree_lines
 from rlscope.analysis.rows import Record, sums
-from rlscope.analysis.stage_names import stage_name_lines
 from rlscope.analysis.table_rows import TransitionRow
 from rlscope.analysis.tables.breakdown import CORRECTED
 from rlscope.analysis.tables.purposes import OF_PART, seconds_beside_training
 from rlscope.model import NO_OPERATION
 from rlscope.report.bars import bar_lines, tree_parts
-from rlscope.report.counter_lines import counter_lines, counters_shown
 from rlscope.report.device_tables import (
+    counters_shown,
     gpus_shown,
     idle_shown,
     launches_shown,
@@ -24,7 +20,7 @@ from rlscope.report.device_tables import (
     shares_shown,
     sync_points_shown,
 )
-from rlscope.report.first_screen import screen_lines, whole_lines
+from rlscope.report.first_screen import whole_lines
 from rlscope.report.joined import joined
 from rlscope.report.process_tables import (
     TOTALS,
@@ -39,7 +35,7 @@ from rlscope.report.process_tables import (
     waited_for,
     waits_shown,
 )
-from rlscope.report.screen import Screen
+from rlscope.report.screen import Screen, print_lines, print_parts
 from rlscope.report.sentences import (
     COLLECTIVES_TITLE,
     DEVICE_RANKS_TITLE,
@@ -50,9 +46,11 @@ from rlscope.report.sentences import (
     TAILS_TITLE,
     TASKS_TITLE,
     correction_lines,
+    counter_lines,
     evaluation_lines,
     machine_lines,
     misnested_lines,
+    stage_name_lines,
 )
 from rlscope.report.tables import most, number, table_lines, where_text
 from rlscope.text import line_text
@@ -65,17 +63,10 @@ PYTHON = "(Python)"
 UNSEEN = "(after the last stack)"
 
 
-def print_analyses(analyses: Sequence[Analysis], is_whole: bool) -> None:
-    """Print each analysis: the first screen, or the whole account, tables that say more, and notes.
-
-    Args:
-        analyses: Of the traces.
-        is_whole: Whether nothing is to be left out.
-    """
+def print_whole(analyses: Sequence[Analysis]) -> None:
+    """Print all of each analysis: the whole account, tables that say more, and notes."""
     screen = Screen.of_stdout()
-    for place, analysis in enumerate(analyses):
-        lines = _Text(analysis, screen).lines() if is_whole else screen_lines(analysis, screen)
-        _print(([""] if place else []) + lines)
+    print_parts([_Text(analysis, screen).lines() for analysis in analyses])
 
 
 def print_breakdown(analyses: Sequence[Analysis], breakdowns: Sequence[Sequence[Record]], is_whole: bool) -> None:
@@ -110,7 +101,7 @@ def print_breakdown(analyses: Sequence[Analysis], breakdowns: Sequence[Sequence[
         notes.append("seconds by function are as recorded, for they cannot be corrected")
     if notes:
         lines += ["", *_listed("Notes", notes, screen)]
-    _print(lines)
+    print_lines(lines)
 
 
 def _with_line(row: Record) -> Record:
@@ -120,13 +111,6 @@ def _with_line(row: Record) -> Record:
         "function": row["function"] or UNSEEN,
         "line": place,
     }
-
-
-def _print(lines: Sequence[str]) -> None:
-    """Write lines; one that nothing stands before is a title, which a terminal shows bold."""
-    titles = {place + 1 for place, line in enumerate(lines) if not line} | {0}
-    shown = [click.style(line, bold=True) if place in titles else line for place, line in enumerate(lines)]
-    click.echo("\n".join(shown), color=False if os.environ.get("NO_COLOR") else None)
 
 
 class _Text:

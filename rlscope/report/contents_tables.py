@@ -11,9 +11,8 @@ from rich.tree import Tree
 from rlscope.analysis.contents import Contents, CudaProcess
 from rlscope.analysis.rows import Record
 from rlscope.build import recorder_text
-from rlscope.report.counter_lines import inspect_lines
 from rlscope.report.screen import Screen
-from rlscope.report.sentences import machine_lines
+from rlscope.report.sentences import inspect_lines, machine_lines
 from rlscope.report.tables import table_lines
 from rlscope.text import cuda_version, printable
 from rlscope.text.numbers import duration, size, span

@@ -1,10 +1,15 @@
 """This file makes the tables of devices: how long they worked, who had and awaited them, why they did nothing."""
 
+from collections.abc import Sequence
+
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.lines.rows import SyncPointRow
+from rlscope.analysis.counters.runs import counter_label
+from rlscope.analysis.lines.tables import SyncPointRow
 from rlscope.analysis.rows import Record, sums
+from rlscope.analysis.table_rows import CounterRow
 from rlscope.report.tables import where_text
 from rlscope.text import line_text
+from rlscope.text.numbers import prefixed
 
 ALL_PROCESSES = "(all)"
 
@@ -98,3 +103,23 @@ def operations_on_gpus(analysis: Analysis) -> list[Record]:
     return [
         {name: value for name, value in row.items() if name != left_out} for row in analysis.gpu_operations.records()
     ]
+
+
+def counters_shown(counters: Sequence[CounterRow]) -> list[Record]:
+    """Make one column per counter: its value while work ran, of amounts the total. Several operations are `(all)`."""
+    labels = dict.fromkeys(counter_label(row.metric, row.unit) for row in counters)
+    shown: dict[tuple[str, int, str, str], Record] = {}
+    for row in counters:
+        cells = shown.setdefault(
+            (row.process, row.device, row.stage, row.operation),
+            {
+                "process": row.process,
+                "device": row.device,
+                "stage": row.stage or ALL_PROCESSES,
+                "operation": row.operation or ALL_PROCESSES,
+                **dict.fromkeys(labels),
+            },
+        )
+        value = row.value
+        cells[counter_label(row.metric, row.unit)] = None if value is None else prefixed(value)
+    return list(shown.values())

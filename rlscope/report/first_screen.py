@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.cells import cell_len
 
 from rlscope.analysis.account.findings import findings
 from rlscope.analysis.account.words import Line, account_lines, account_title, folded, unknown_share
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.stage_names import stage_name_lines
-from rlscope.report.counter_lines import counter_lines
-from rlscope.report.screen import Screen, padded
-from rlscope.report.sentences import misnested_lines
+from rlscope.report.screen import Screen, padded, print_parts
+from rlscope.report.sentences import counter_lines, misnested_lines, stage_name_lines
 from rlscope.text.numbers import duration, percent
 
 #: A screen has at most so many lines, of these so many for causes, for changes and for what is missing.
@@ -21,6 +19,12 @@ MOST_LINES, MOST_CAUSES, MOST_CHANGES, MOST_FINDINGS, MOST_REASONS = 25, 8, 3, 2
 LEAST_UNKNOWN = 0.05
 #: In the first column of a cause.
 INDENT = "  "
+
+
+def print_screens(analyses: Iterable[Analysis]) -> None:
+    """Print the first screen of each analysis."""
+    screen = Screen.of_stdout()
+    print_parts(screen_lines(analysis, screen) for analysis in analyses)
 
 
 def screen_lines(analysis: Analysis, screen: Screen) -> list[str]:

@@ -2,10 +2,8 @@
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.devices.rows import GpuRow
-from rlscope.analysis.stage_names import stage_name_lines
-from rlscope.report.counter_lines import counter_lines
 from rlscope.report.process_tables import LEAST_SHOWN
-from rlscope.report.sentences import misnested_lines
+from rlscope.report.sentences import counter_lines, misnested_lines, stage_name_lines
 from rlscope.text.numbers import percent
 
 

@@ -7,20 +7,20 @@ import pandas as pd
 
 from rlscope.analysis.account.words import account_sentences
 from rlscope.analysis.analysis import Analysis
-from rlscope.analysis.stage_names import stage_name_lines
 from rlscope.analysis.utilization import binned_utilization
 from rlscope.page.plain_page import Page
 from rlscope.plots.drawing import Draw, Drawing, draw_here
 from rlscope.plots.style import BETWEEN_STAGES
 from rlscope.plots.tables import write_csv
-from rlscope.report.counter_lines import counter_lines
 from rlscope.report.process_tables import phases_shown, waits_shown
 from rlscope.report.remarks import core_lines, device_lines, device_name, warnings
 from rlscope.report.sentences import (
     DEVICE_RANKS_TITLE,
     RANKS_TITLE,
     correction_lines,
+    counter_lines,
     evaluation_lines,
+    stage_name_lines,
 )
 from rlscope.report.workloads import (
     BreakdownView,

@@ -3,9 +3,10 @@
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import click
 from rich.cells import cell_len
 
 from rlscope.text import printable
@@ -128,3 +129,16 @@ def packed(words: list[str], width: int) -> Iterator[str]:
             line = ""
         line += word
     yield line
+
+
+def print_lines(lines: Sequence[str]) -> None:
+    """Write lines; one that nothing stands before is a title, which a terminal shows bold."""
+    titles = {place + 1 for place, line in enumerate(lines) if not line} | {0}
+    shown = [click.style(line, bold=True) if place in titles else line for place, line in enumerate(lines)]
+    click.echo("\n".join(shown), color=False if os.environ.get("NO_COLOR") else None)
+
+
+def print_parts(parts: Iterable[Sequence[str]]) -> None:
+    """Write lines in parts, with an empty line between two."""
+    for place, lines in enumerate(parts):
+        print_lines([*([""] if place else []), *lines])

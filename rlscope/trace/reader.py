@@ -10,15 +10,15 @@ from rlscope import _analysis
 from rlscope.boot import stored_boot_id
 from rlscope.errors import TraceError, TraceFormatError
 from rlscope.trace.clock import Clock, clock_id, make_clocks
-from rlscope.trace.deaths import read_deaths
 from rlscope.trace.files import PROCESS_FILE_SUFFIX, open_regular
 from rlscope.trace.format import FILE_HEADER, ClockKind, FileHeader
-from rlscope.trace.manifest import overwritten, read_manifest, read_unrecorded
-from rlscope.trace.sealed import check_files
+from rlscope.trace.manifest import check_files, overwritten, read_deaths, read_manifest, read_unrecorded
 from rlscope.trace.windows import REQUESTS_NAME, read_trouble, windows_in
 
 #: More than file systems hold; the file is read in parts.
 MOST_PROCESS_FILE_BYTES = 1 << 62
+#: What the files of hardware counters are called, around the UUID of a device.
+COUNTERS_PREFIX, COUNTERS_SUFFIX = "counters-", ".arrows"
 
 
 @dataclass(frozen=True)
@@ -233,3 +233,23 @@ def _exit_ticks(end_ns: object, header: FileHeader, clock: Clock) -> int:
 def _exit_status(header: FileHeader, manifest: dict[str, Any]) -> int | None:
     status = manifest.get("exit_status")
     return status if isinstance(status, int) and abs(status) < 1 << 31 else header.exit_code
+
+
+def counters_path(directory: Path, uuid: str) -> Path:
+    """Return the file of the device `uuid` in the trace in `directory`."""
+    return directory / f"{COUNTERS_PREFIX}{uuid}{COUNTERS_SUFFIX}"
+
+
+def counter_files(directory: str | os.PathLike[str]) -> list[Path]:
+    """Return the files of the trace in `directory` that hold samples, by name; none in a run without counters.
+
+    Raises:
+        TraceError: the directory cannot be read.
+    """
+    try:
+        names = sorted(os.listdir(directory))
+    except OSError as error:
+        raise TraceError(f"the trace could not be read: {error}; make it readable") from error
+    return [
+        Path(directory, name) for name in names if name.startswith(COUNTERS_PREFIX) and name.endswith(COUNTERS_SUFFIX)
+    ]

@@ -15,8 +15,8 @@ from rlscope.analysis.utilization import read_utilization
 from rlscope.errors import TraceFormatError
 from rlscope.report.tables import ROWS_SHOWN
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES, parse_counters, sampled_metrics
-from rlscope.trace.counter_paths import counters_path
 from rlscope.trace.counters_file import CounterWriter
+from rlscope.trace.reader import counters_path
 from rlscope.trace.utilization_file import HEADER, UTILIZATION_NAME
 
 

@@ -16,6 +16,7 @@ import pytest
 from calls import chunks_in
 from recording import RLSCOPE, call_here, environment, rlscope
 
+from benchmarks import trace_entries
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
 from rlscope.model import Category
 from rlscope.plots import figure_files
@@ -178,7 +179,7 @@ def test_cut_short(size: int, is_header: bool, tmp_path: Path) -> None:
         (CHUNK_AT[2], CHUNK_AT[2], "a chunk (0x4b4e4843) was expected"),
         (CHUNK_AT[2] + 8, CHUNK_AT[2], "not a multiple of 64"),
         (CHUNK_AT[2] + 28, None, "was expected, chunk"),
-        (CATALOG_AT + fmt.CHUNK_HEADER.size + 12, CATALOG_AT, "the checksum of the catalog"),
+        (CATALOG_AT + trace_entries.CHUNK_HEADER.size + 12, CATALOG_AT, "the checksum of the catalog"),
     ],
     ids=["payload", "magic", "size", "sequence", "catalog"],
 )

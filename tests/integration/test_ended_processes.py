@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from recording import record, rlscope
 
-from rlscope.trace.deaths import read_deaths
+from rlscope.trace.manifest import read_deaths
 from rlscope.trace.reader import read_header
 
 

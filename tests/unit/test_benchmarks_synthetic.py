@@ -9,7 +9,7 @@ from calls import chunks_in
 from trace_builder import Begin, End, ProcessScript, ThreadScript
 from twin_sweep import as_dicts, sweep_twin
 
-from benchmarks import synthetic
+from benchmarks import synthetic, trace_entries
 from benchmarks.synthetic import EVENTS_PER_OPERATION, Expected, Shape, write_trace
 from rlscope import _analysis
 from rlscope.analysis.analysis import analyze
@@ -46,8 +46,8 @@ def decode_names(payload: bytes) -> dict[int, tuple[NameKind, Category, str]]:
     names, at = {}, 0
     while at < len(payload):
         size = int.from_bytes(payload[at : at + 4], "little") >> 8
-        name_id, kind, category, length = fmt.NAME_ENTRY.unpack_from(payload, at + 4)
-        text = payload[at + 4 + fmt.NAME_ENTRY.size :][:length].decode()
+        name_id, kind, category, length = trace_entries.NAME_ENTRY.unpack_from(payload, at + 4)
+        text = payload[at + 4 + trace_entries.NAME_ENTRY.size :][:length].decode()
         names[name_id] = NameKind(kind), Category(category), text
         at += size
     return names
@@ -58,14 +58,14 @@ def decode_records(payload: bytes, ticks: int, names: dict[int, tuple[NameKind, 
     expected: dict[int, int] = {}  # by the name that was begun before
     at = begun = 0
     while at < len(payload):
-        head, at = fmt.decode_varint(payload, at)
+        head, at = trace_entries.decode_varint(payload, at)
         ticks += head >> 2
         if head & 3 == fmt.RecordKind.END:
             records.append(End(ticks))
             continue
         place = begun % fmt.EXPECTED_NAMES
         if head & 3 == fmt.RecordKind.BEGIN:
-            expected[place], at = fmt.decode_varint(payload, at)
+            expected[place], at = trace_entries.decode_varint(payload, at)
         begun = expected[place]
         kind, category, name = names[begun]
         records.append(Begin(ticks, kind, name, category))

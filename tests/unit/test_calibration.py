@@ -37,8 +37,8 @@ from rlscope.cli.report import report as report_verb
 from rlscope.errors import UsageError
 from rlscope.model import Category
 from rlscope.report.sentences import correction_lines
+from rlscope.trace.manifest import seal, unsealed
 from rlscope.trace.reader import open_trace
-from rlscope.trace.sealed import seal, unsealed
 
 HERE = Conditions("a cpu", 2, "monotonic", "3.11.7", "0.1.0")
 MANIFEST: dict[str, Any] = {

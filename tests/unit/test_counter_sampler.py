@@ -19,8 +19,8 @@ from rlscope.monitor.counter_sampler import ENDING_TAKES, CountersError, DeviceS
 from rlscope.monitor.cuda_driver import Driver
 from rlscope.monitor.cupti_profiler import OUT_OF_MEMORY, Cupti
 from rlscope.trace.counter_metrics import parse_counters
-from rlscope.trace.counter_paths import counter_files, counters_path
 from rlscope.trace.counters_file import CounterSamples, read_counters
+from rlscope.trace.reader import counter_files, counters_path
 
 TESTS = Path(__file__).resolve().parents[1]
 INTERVAL_NS = 200_000

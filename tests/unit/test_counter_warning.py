@@ -9,10 +9,10 @@ from click.testing import CliRunner, Result
 from benchmarks.trace_writer import TraceWriter
 from rlscope.cli.analyze import analyze
 from rlscope.cli.plot import plot
-from rlscope.report.counter_lines import NOT_COMPARABLE
+from rlscope.report.sentences import NOT_COMPARABLE
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES, parse_counters
-from rlscope.trace.counter_paths import counters_path
 from rlscope.trace.counters_file import CounterWriter
+from rlscope.trace.reader import counters_path
 
 UUID = "GPU-a"
 

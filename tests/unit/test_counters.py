@@ -27,9 +27,8 @@ from rlscope.record.config import RecordConfig
 from rlscope.report.remarks import warnings
 from rlscope.report.report_page import ReportPage, add_counters
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES, FRIENDLY, parse_counters, sampled_metrics
-from rlscope.trace.counter_paths import counters_path
 from rlscope.trace.counters_file import CounterWriter
-from rlscope.trace.reader import open_trace
+from rlscope.trace.reader import counters_path, open_trace
 
 UUID = "GPU-a"
 US = 1000

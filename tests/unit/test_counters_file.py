@@ -19,8 +19,8 @@ from rlscope.trace.counter_metrics import (
     parse_counters,
     sampled_metrics,
 )
-from rlscope.trace.counter_paths import counter_files, counters_path
 from rlscope.trace.counters_file import CounterWriter, read_counters
+from rlscope.trace.reader import counter_files, counters_path
 
 UUID = "GPU-dc55d6ae-0000-0000-0000-000000000000"
 METRICS = parse_counters("dram_bytes,achieved_occupancy")

@@ -17,7 +17,7 @@ from twin_sweep import Twin, is_on_device, sample_tails
 from benchmarks.trace_writer import TraceWriter
 from rlscope._analysis import device_idle
 from rlscope.analysis.analysis import analyze
-from rlscope.analysis.devices.causes import IdleCause, idle_cause
+from rlscope.analysis.devices.idle import IdleCause, idle_cause
 from rlscope.analysis.devices.swept import SweptIdle
 from rlscope.analysis.document import document_of
 from rlscope.cli.analyze import analyze as analyze_verb

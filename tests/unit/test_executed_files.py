@@ -29,7 +29,7 @@ finally:
 """
 
 
-@pytest.mark.parametrize(("verb", "most"), [("analyze", 57)])
+@pytest.mark.parametrize(("verb", "most"), [("analyze", 45)])
 def test_a_verb_goes_through_few_files(verb: str, most: int, tmp_path: Path) -> None:
     process = (writer := TraceWriter(tmp_path / "trace")).process(pid=41)
     thread = process.thread()

@@ -9,7 +9,7 @@ from trace_builder import parse_script, write_scripts
 
 from rlscope.analysis.account.findings import growth_sentences
 from rlscope.analysis.analysis import analyze
-from rlscope.analysis.memory.growth import growth_of
+from rlscope.analysis.memory.tables import growth_of
 from rlscope.trace.reader import open_trace
 
 MIB = 1 << 20

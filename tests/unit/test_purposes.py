@@ -6,7 +6,7 @@ import pytest
 from trace_builder import parse_script, write_script
 
 from rlscope.analysis.analysis import Analysis, analyze
-from rlscope.report.analysis_tables import print_analyses
+from rlscope.report.analysis_tables import print_whole
 from rlscope.trace.reader import open_trace
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -77,7 +77,7 @@ def test_logs_and_checkpoints_do_not_say_where_the_loop_is(tmp_path: Path) -> No
 def test_a_terminal_shows_purposes_where_time_was_not_for_training_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    print_analyses([analyzed((GOLDEN / "purposes.trace.txt").read_text(), tmp_path)], is_whole=True)
+    print_whole([analyzed((GOLDEN / "purposes.trace.txt").read_text(), tmp_path)])
     shown = capsys.readouterr().out.partition(TITLE)[2]
     assert shown.index("training") < shown.index("evaluation") < shown.index("callbacks") < shown.index("checkpoints")
 
@@ -86,5 +86,5 @@ def test_a_terminal_shows_no_purposes_of_a_run_that_only_trains(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = "process start=0 stop=1000\nthread 0\n100 + simulation\n200 -\n400 + inference\n500 -\n"
-    print_analyses([analyzed(script, tmp_path)], is_whole=True)
+    print_whole([analyzed(script, tmp_path)])
     assert TITLE not in capsys.readouterr().out

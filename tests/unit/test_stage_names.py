@@ -6,9 +6,9 @@ import pytest
 from click.testing import CliRunner
 
 import rlscope
-from rlscope.analysis.stage_names import stage_meant
 from rlscope.cli.analyze import analyze
 from rlscope.cli.report import report
+from rlscope.report.sentences import stage_meant
 
 
 @pytest.mark.parametrize(

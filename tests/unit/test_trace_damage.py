@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from recording import record
 
+from benchmarks import trace_entries
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
 from rlscope import _analysis
 from rlscope._analysis import bytes_read, sweep
@@ -71,7 +72,7 @@ def patched(data: bytes, offset: int, patch: bytes) -> bytes:
 
 def summed_anew(data: bytes, offset: int) -> bytes:
     """With the checksum that the chunk there should have."""
-    fields = fmt.CHUNK_HEADER.unpack_from(data, offset)
+    fields = trace_entries.CHUNK_HEADER.unpack_from(data, offset)
     chunk = patched(data[offset : offset + fields[4] + fields[5]], 20, bytes(4))
     return patched(data, offset + 20, struct.pack("<I", _analysis.crc32c(chunk)))
 
@@ -88,7 +89,7 @@ def test_whole_file(tmp_path: Path) -> None:
 def test_checksum_of_one_chunk(tmp_path: Path) -> None:
     """The damaged chunk contributes nothing; the next one says what is open."""
     offset = chunk_offset(sample_bytes(), fmt.ChunkKind.EVENTS, 0, 2)
-    payload_offset = fmt.CHUNK_HEADER.unpack_from(sample_bytes(), offset)[4]
+    payload_offset = trace_entries.CHUNK_HEADER.unpack_from(sample_bytes(), offset)[4]
     data = patched(sample_bytes(), offset + payload_offset, b"\x16")
     with pytest.raises(TraceFormatError, match=rf"1-0\.rlscope is damaged at byte {offset}: the checksum .*--recover"):
         sweep_bytes(data, tmp_path)
@@ -101,7 +102,7 @@ def test_checksum_of_one_chunk(tmp_path: Path) -> None:
 
 def test_reading_says_how_far_it_has_come_in_the_file(tmp_path: Path) -> None:
     offset = chunk_offset(sample_bytes(), fmt.ChunkKind.EVENTS, 0, 2)
-    payload_offset = fmt.CHUNK_HEADER.unpack_from(sample_bytes(), offset)[4]
+    payload_offset = trace_entries.CHUNK_HEADER.unpack_from(sample_bytes(), offset)[4]
     before = bytes_read()
     sweep_bytes(sample_bytes(), tmp_path)
     whole = bytes_read() - before
@@ -133,12 +134,18 @@ def test_killed_process_loses_nothing_and_a_later_cut_is_clean(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("payload", "what"),
     [
-        (fmt.encode_varint(1 << 2 | fmt.RecordKind.END), "an end with nothing open"),
-        (fmt.encode_varint(1 << 2 | fmt.RecordKind.BEGIN) + fmt.encode_varint(99), "the name with id 99 is not in the"),
-        (fmt.encode_varint(1 << 2 | fmt.RecordKind.EXPECTED), "the name with id 0 is not in the"),
+        (trace_entries.encode_varint(1 << 2 | fmt.RecordKind.END), "an end with nothing open"),
+        (
+            trace_entries.encode_varint(1 << 2 | fmt.RecordKind.BEGIN) + trace_entries.encode_varint(99),
+            "the name with id 99 is not in the",
+        ),
+        (trace_entries.encode_varint(1 << 2 | fmt.RecordKind.EXPECTED), "the name with id 0 is not in the"),
         (b"\xff" * 9, "no record starts with byte 0xff"),
-        (fmt.encode_varint(1 << 2 | fmt.RecordKind.OTHER) + fmt.encode_varint(99) * 4, "no record starts with"),
-        (fmt.encode_varint(1 << 40 | fmt.RecordKind.BEGIN)[:-1], "no record starts with"),
+        (
+            trace_entries.encode_varint(1 << 2 | fmt.RecordKind.OTHER) + trace_entries.encode_varint(99) * 4,
+            "no record starts with",
+        ),
+        (trace_entries.encode_varint(1 << 40 | fmt.RecordKind.BEGIN)[:-1], "no record starts with"),
         (b"\0\0", "no record starts with byte 0x00"),
     ],
 )
@@ -269,7 +276,12 @@ def is_complete_and_silent(data: bytes, directory: Path) -> bool:
 def blocks_in_free_space(data: bytes) -> set[int]:
     """Those that begin behind the header of a free chunk: what was there before a chunk was moved is nobody's."""
     free = [(at, header.chunk_bytes) for at, header in chunks_in(data) if header.kind == fmt.ChunkKind.FREE]
-    return {block for at, size in free for block in range(0, at + size, BLOCK) if block >= at + fmt.CHUNK_HEADER.size}
+    return {
+        block
+        for at, size in free
+        for block in range(0, at + size, BLOCK)
+        if block >= at + trace_entries.CHUNK_HEADER.size
+    }
 
 
 @pytest.mark.parametrize("is_recorded", [False, True], ids=["written", "recorded"])

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks import trace_entries
 from benchmarks.trace_writer import TraceWriter
 from rlscope import _analysis
 from rlscope.errors import TraceFormatError
@@ -49,10 +50,10 @@ def test_header_of_something_else(data: bytes, tmp_path: Path) -> None:
         _analysis.header(tmp_path / "other")
 
 
-@given(st.integers(1, fmt.MAX_VARINT_VALUE))
+@given(st.integers(1, trace_entries.MAX_VARINT_VALUE))
 def test_varint_round_trip(value: int) -> None:
-    coded = fmt.encode_varint(value)
-    assert fmt.decode_varint(coded + b"\xff", 0) == (value, len(coded))
+    coded = trace_entries.encode_varint(value)
+    assert trace_entries.decode_varint(coded + b"\xff", 0) == (value, len(coded))
     assert coded[0] != 0
     assert coded[-1] != 0
 
@@ -61,13 +62,13 @@ def test_varint_round_trip(value: int) -> None:
     ("value", "coded"), [(1, "02"), (127, "fe"), (128, "0102"), (16383, "fdff"), (16384, "030002")]
 )
 def test_varint_bytes(value: int, coded: str) -> None:
-    assert fmt.encode_varint(value).hex() == coded
+    assert trace_entries.encode_varint(value).hex() == coded
 
 
-@pytest.mark.parametrize("value", [0, -1, fmt.MAX_VARINT_VALUE + 1])
+@pytest.mark.parametrize("value", [0, -1, trace_entries.MAX_VARINT_VALUE + 1])
 def test_varint_range(value: int) -> None:
     with pytest.raises(ValueError, match="a varint holds"):
-        fmt.encode_varint(value)
+        trace_entries.encode_varint(value)
 
 
 @pytest.mark.parametrize(

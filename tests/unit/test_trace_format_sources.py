@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks import trace_entries
 from rlscope import model, version
 from rlscope.trace import format as fmt
 
@@ -17,7 +18,7 @@ FORMAT = ROOT / "src/core/format"
 HEADERS = [FORMAT / f"{name}.h" for name in ("trace_format", "varint", "vocabulary")]
 HEADER = re.sub(r"//.*", "", "\n".join(header.read_text() for header in HEADERS))
 DOCUMENT = (ROOT / "docs" / "trace-format.md").read_text()
-HOMES: tuple[ModuleType, ...] = (fmt, model, version)
+HOMES: tuple[ModuleType, ...] = (fmt, trace_entries, model, version)
 ENUMERATIONS = re.findall(r"\benum (?:class )?(\w+) : \w+ \{(.*?)\};", HEADER, flags=re.DOTALL)
 ASSERTED_SIZES = {name: int(size) for name, size in re.findall(r"static_assert\(sizeof\((\w+)\) == (\d+)", HEADER)}
 STRUCTS = {
@@ -99,7 +100,9 @@ def test_enumerations(name: str) -> None:
 def test_python_has_no_more_than_the_headers() -> None:
     enumerations = {name for name, value in vars(fmt).items() if isinstance(value, EnumMeta) and value.__members__}
     assert enumerations <= {name for name, _ in ENUMERATIONS}
-    stored = {name for name, value in vars(fmt).items() if hasattr(value, "__dataclass_fields__")}
+    stored = {
+        name for name, value in (vars(fmt) | vars(trace_entries)).items() if hasattr(value, "__dataclass_fields__")
+    }
     assert stored == set(STRUCTS)
 
 
@@ -151,11 +154,11 @@ def test_documented_constants() -> None:
 @pytest.mark.parametrize(
     ("entry", "stored"),
     [
-        (fmt.EntryType.NAME, fmt.NameEntry),
-        (fmt.EntryType.QUEUE, fmt.QueueEntry),
-        (fmt.EntryType.LAUNCH_SITE, fmt.LaunchSite),
-        (fmt.EntryType.CODE, fmt.CodeEntry),
-        (fmt.EntryType.STACK, fmt.StackEntry),
+        (fmt.EntryType.NAME, trace_entries.NameEntry),
+        (fmt.EntryType.QUEUE, trace_entries.QueueEntry),
+        (fmt.EntryType.LAUNCH_SITE, trace_entries.LaunchSite),
+        (fmt.EntryType.CODE, trace_entries.CodeEntry),
+        (fmt.EntryType.STACK, trace_entries.StackEntry),
     ],
 )
 def test_documented_entries(entry: fmt.EntryType, stored: Any) -> None:

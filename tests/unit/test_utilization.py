@@ -20,8 +20,7 @@ from rlscope.monitor.utilization_sampler import Devices, ProcessTree, SampleFile
 from rlscope.monitor.windows.run_windows import Windows
 from rlscope.record.config import RecordConfig
 from rlscope.record.run.trace_directory import begin_trace
-from rlscope.trace.manifest import read_manifest
-from rlscope.trace.sealed import check_files
+from rlscope.trace.manifest import check_files, read_manifest
 from rlscope.trace.utilization_file import HEADER, PROCESSES, UTILIZATION_NAME
 
 S = 1_000_000_000

@@ -8,7 +8,7 @@ import pytest
 
 from rlscope.analysis.account.kinds import Bound
 from rlscope.analysis.contents import ContentsProcess
-from rlscope.analysis.devices.causes import IdleCause
+from rlscope.analysis.devices.idle import IdleCause
 from rlscope.analysis.live.live_rows import LiveProcess
 from rlscope.model import (
     CALL_CATEGORIES,
@@ -73,7 +73,7 @@ def lacks(member: Enum) -> dict[str, bool]:
             ),
             "a category that published figures have": member.published not in CATEGORIES,
             "a bound of rlscope/analysis/account/kinds.py": member.bound not in told(Bound),
-            "a cause of rlscope/analysis/devices/causes.py": member.idle_cause not in told(IdleCause),
+            "a cause of rlscope/analysis/devices/idle.py": member.idle_cause not in told(IdleCause),
             "a column of rlscope/analysis/contents.py": member.label in CALL_CATEGORIES
             and member.label not in ContentsProcess.columns(),
             "a column of rlscope/analysis/live/live_rows.py": f"{member.label}_s" not in LiveProcess.columns(),
@@ -84,7 +84,7 @@ def lacks(member: Enum) -> dict[str, bool]:
         needed |= {
             "a stage that published figures have": member.published not in {*PUBLISHED_STAGES, ""},
             "a colour of a page": member.colour not in COLOURS,
-            "a cause of rlscope/analysis/devices/causes.py": member.idle_cause not in {*told(IdleCause), ""},
+            "a cause of rlscope/analysis/devices/idle.py": member.idle_cause not in {*told(IdleCause), ""},
             "a row in docs/vocabulary.md": member.value not in ("(none)", "training_loop")
             and f"\n| {member.value} | " not in VOCABULARY,
         }

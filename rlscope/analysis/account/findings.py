@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from rlscope.analysis.account.causes import Cause
 from rlscope.analysis.account.words import backends
-from rlscope.analysis.memory.rows import MemoryGrowthRow
+from rlscope.analysis.memory.tables import MemoryGrowthRow
 from rlscope.analysis.ranks.rows import StragglerRow
 from rlscope.analysis.rows import sums
 from rlscope.analysis.run_tables import RunTables

@@ -14,8 +14,8 @@ from rlscope.analysis.table_rows import BreakdownRow, CounterRow
 from rlscope.errors import IncompleteTraceError, TraceFormatError
 from rlscope.text import encodable
 from rlscope.trace.counter_metrics import ACTIVE_CYCLES, Combination
-from rlscope.trace.counter_paths import counter_files
 from rlscope.trace.counters_file import CounterSamples, read_counters
+from rlscope.trace.reader import counter_files
 
 
 def counters_of(

@@ -1,11 +1,9 @@
-"""This file reads how hardware counters were sampled and what they say of a run; it loads numpy only when asked."""
+"""This file reads how hardware counters were sampled and what they say of a run, as `Analysis` has it."""
 
 from dataclasses import dataclass
 
 from rlscope.analysis.rows import Rows
-from rlscope.analysis.sweep import TraceSweep
 from rlscope.analysis.table_rows import CounterRow
-from rlscope.trace.counter_paths import counter_files
 
 
 @dataclass(frozen=True)
@@ -48,11 +46,6 @@ class Counters:
     rows: Rows[CounterRow]
     runs: CounterRuns | None
     why: tuple[str, ...]
-
-
-def is_sampled(swept: TraceSweep) -> bool:
-    """Return whether counters of the run were sampled, or were to be."""
-    return swept.trace.manifest.get("counters") is not None or bool(counter_files(swept.trace.directory))
 
 
 def counter_label(metric: str, unit: str) -> str:

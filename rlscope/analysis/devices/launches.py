@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from rlscope.analysis.devices.causes import IdleCause
 from rlscope.analysis.devices.devices import Device
+from rlscope.analysis.devices.idle import IdleCause
 from rlscope.analysis.devices.rows import DeviceIdleRow, LaunchRow
 from rlscope.analysis.rows import Rows, sums
 from rlscope.model import NS_PER_S

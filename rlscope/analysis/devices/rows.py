@@ -147,7 +147,7 @@ class DeviceIdleRow(Row):
     Attributes:
         device: Its number in the trace.
         process: The process that speaks for the device, "" if none of those that use it was in its training loop.
-        cause: As `rlscope.analysis.devices.causes` defines it.
+        cause: As `rlscope.analysis.devices.idle` defines it.
         stage: The stage of that process.
         operation: Its operation.
         seconds: How long.

@@ -1,14 +1,46 @@
 """This file adds up the functions of Python that stacks pass: with what they called and without it."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rlscope.analysis.lines.own_lines import Function, OwnLines, ProcessStacks, StackTime
-from rlscope.analysis.lines.rows import FunctionRow
 from rlscope.analysis.lines.swept import SweptStack
 from rlscope.analysis.lines.tables import short_path
-from rlscope.analysis.rows import Rows
+from rlscope.analysis.rows import Row, Rows
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FunctionRow(Row):
+    """A function of Python in which stacks were seen, with the time of what it called and without it.
+
+    Attributes:
+        process: The process.
+        stage: The stage of the operation that was innermost.
+        purpose: What the time was for, as in `purposes`.
+        function: The qualified name.
+        file: Where it is, from the package on.
+        line: The line at which it begins.
+        is_own: Whether it is the program's own code: in no package that was installed, nor in the standard library.
+        stacks: How many stacks were seen that pass it.
+        own_stacks: In how many of them it was innermost.
+        seconds: The process's time in it and in what it called, waits included, by the stacks that were seen.
+        own_seconds: The same of what it did itself, with the native calls that it made.
+    """
+
+    process: str
+    stage: str
+    purpose: str
+    function: str
+    file: str
+    line: int
+    is_own: bool
+    stacks: int
+    own_stacks: int
+    seconds: float
+    own_seconds: float
 
 
 @dataclass(slots=True)
@@ -16,7 +48,7 @@ class _Sum:
     stacks: int = 0
     seconds: float = 0.0
 
-    def add(self, other: "StackTime | _Sum") -> None:
+    def add(self, other: StackTime | _Sum) -> None:
         self.stacks += other.stacks
         self.seconds += other.seconds
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from rlscope.analysis.swept import SweptPurpose
 from rlscope.analysis.tables.loop import Loops
 from rlscope.analysis.tables.purposes import part_of, purpose_of
 from rlscope.model import Category, LifePart, Purpose
+from rlscope.text import encodable
 
 #: The code of a program that was not read from a file, as of `python -c`, has such a name, and much made code as well.
 _NO_FILE = "<"
@@ -454,6 +455,19 @@ class OwnLines:
 def _of_cuda_calls(row: SweptStackTime) -> SweptStackTime:
     """Return where the CUDA calls within a native one were made; the stack is counted with that one."""
     return row._replace(category=Category.CUDA.label, stacks=0)
+
+
+def without_stacks(swept: TraceSweep) -> Iterator[str]:
+    """Say of which processes stacks were not looked at to the end, and why."""
+    for process in swept.processes:
+        reason, until = (process.found.properties.get(name) for name in ("without_stacks", "stacks_until"))
+        if isinstance(reason, str):
+            yield f"{process.name}: stacks of Python were not looked at: {encodable(reason)}"
+        if isinstance(until, str):
+            yield (
+                f"{process.name}: stacks of Python were not looked at any more when the program asked for "
+                f"{encodable(until)}, which a process of one thread alone may call"
+            )
 
 
 def _place(row: SweptPurpose | SweptStackTime) -> tuple[str, ...]:

@@ -1,13 +1,15 @@
 """This file finds functions of a program's own that look like tests of its policy in the middle of training."""
 
+from __future__ import annotations
+
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from rlscope.analysis.lines.own_lines import Function, OwnLines, ProcessStacks, StackTime
-from rlscope.analysis.lines.rows import PossibleEvaluationRow
 from rlscope.analysis.lines.tables import short_path
-from rlscope.analysis.rows import Rows, sums
+from rlscope.analysis.rows import Row, Rows, sums
 from rlscope.analysis.sweep import ProcessSweep
 from rlscope.model import BACKPROPAGATION, INFERENCE, SIMULATION, Purpose
 
@@ -20,6 +22,35 @@ _WORDS = frozenset(
 #: Where a test follows an update, a stack that is seen late shows one in the other: such a part of them may.
 _LATE = 0.05
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PossibleEvaluationRow(Row):
+    """A function of the program's own that looks like a test of its policy, in the middle of training.
+
+    Its name, or its class's, has a word such as *evaluate*, *test* or *validate*; stacks in it show steps of an
+    environment and calls of networks, and none, but for late ones, an update, which the process makes elsewhere. Steps
+    or calls of networks are outside of it as well. Of one such function in another the outer one has the time.
+
+    Attributes:
+        process: The process.
+        function: The qualified name.
+        file: Where it is, from the package on.
+        line: The line at which it begins.
+        stacks: How many stacks were seen that pass it.
+        seconds: The training's time in it and in what it called, by these stacks.
+        simulation_s: Of these in stage simulation.
+        inference_s: Of these in stage inference.
+    """
+
+    process: str
+    function: str
+    file: str
+    line: int
+    stacks: int
+    seconds: float
+    simulation_s: float
+    inference_s: float
 
 
 def possible_evaluation_rows(lines: OwnLines) -> Rows[PossibleEvaluationRow]:

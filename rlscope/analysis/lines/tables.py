@@ -1,32 +1,115 @@
-"""This file computes which lines of Python had the time of processes, and which made their native calls."""
+"""The tables of lines of Python: which had the time of processes, made their native calls, and waited for devices."""
+
+from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
-from rlscope.analysis.lines.rows import CallSiteRow, LineRow, SyncPointRow
-from rlscope.analysis.rows import Rows
+from rlscope.analysis.rows import Row, Rows
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
 from rlscope.model import NS_PER_S
-from rlscope.text import encodable
 
 #: Where packages and the standard library lie, and what of a path follows it.
 _PACKAGE = re.compile(r"(?:^|.*/)(?:(?:site|dist)-packages|lib(?:64)?/python3\.\d+)/(.+)")
 
 
-class LineTables(NamedTuple):
-    """The tables of lines, as `Analysis` has them."""
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LineRow(Row):
+    """A line of Python that had time of a process, from stacks that were looked at a thousand times a second.
 
-    lines: Rows[LineRow]
-    sync_points: Rows[SyncPointRow]
-    call_sites: Rows[CallSiteRow]
-    torn_stacks: int
+    Of a process and operation the seconds, as recorded, sum to those of category python in the breakdown, and of
+    no_core in Python while no device works. A row with function "" has what is left after the last stack that was seen
+    there.
+
+    Attributes:
+        process: The process.
+        stage: The stage of the operation.
+        operation: The operation that was innermost.
+        function: The qualified name.
+        file: Where it is, from the package on.
+        line: The line, 0 if it is not known.
+        stacks: How many stacks were seen there.
+        seconds: The process's time there.
+    """
+
+    process: str
+    stage: str
+    operation: str
+    function: str
+    file: str
+    line: int
+    stacks: int
+    seconds: float
 
 
-def line_tables(swept: TraceSweep, iterations: int | None) -> LineTables:
-    """Make all tables of lines of a run that reported so many iterations."""
-    torn_stacks = sum(process.found.torn_stacks for process in swept.processes)
-    return LineTables(line_rows(swept), sync_point_rows(swept, iterations), call_site_rows(swept), torn_stacks)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SyncPointRow(Row):
+    """A place where a thread waited for a device: a CUDA call that waits, in the native function that made it.
+
+    Attributes:
+        process: The process.
+        stage: The stage of the operation.
+        operation: The operation that was innermost.
+        function: The native function that was called, such as `torch.item`; "" if the call was made in none.
+        wait: The CUDA call in it.
+        count: How often.
+        per_iteration: How often in each iteration of the run; None without progress.
+        seconds: How long these took on their threads, summed.
+        caller: The Python function that most of those made in which a stack was seen; "" if none was.
+        file: Where it is, from the package on.
+        line: The line, 0 if it is not known.
+        line_stacks: How many of the stacks are of this line.
+        stacks: How many were seen.
+    """
+
+    process: str
+    stage: str
+    operation: str
+    function: str
+    wait: str
+    count: int
+    per_iteration: float | None
+    seconds: float
+    caller: str
+    file: str
+    line: int
+    line_stacks: int
+    stacks: int
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CallSiteRow(Row):
+    """A line of Python that called a native function, from stacks that were seen in its calls.
+
+    Attributes:
+        process: The process.
+        stage: The stage of the operation.
+        operation: The operation that was innermost.
+        category: The layer of the native function.
+        function: The native function.
+        caller: The qualified name of the Python function.
+        file: Where it is, from the package on.
+        line: The line, 0 if it is not known.
+        stacks: How many were seen in its calls, one in each.
+        waiting_stacks: How many of these calls waited for a device.
+        calls_percent: Its part of the operation's calls of the function, estimated from these.
+        time_percent: Its part of their time, the same.
+        seconds: How long its calls took, estimated: where stacks changed while they were read, less than they did.
+    """
+
+    process: str
+    stage: str
+    operation: str
+    category: str
+    function: str
+    caller: str
+    file: str
+    line: int
+    stacks: int
+    waiting_stacks: int
+    calls_percent: float
+    time_percent: float
+    seconds: float
 
 
 def line_rows(swept: TraceSweep) -> Rows[LineRow]:
@@ -73,19 +156,6 @@ def call_site_rows(swept: TraceSweep) -> Rows[CallSiteRow]:
             for row in process.found.call_sites
         ),
     )  # fmt: skip
-
-
-def without_stacks(swept: TraceSweep) -> Iterator[str]:
-    """Say of which processes stacks were not looked at to the end, and why."""
-    for process in swept.processes:
-        reason, until = (process.found.properties.get(name) for name in ("without_stacks", "stacks_until"))
-        if isinstance(reason, str):
-            yield f"{process.name}: stacks of Python were not looked at: {encodable(reason)}"
-        if isinstance(until, str):
-            yield (
-                f"{process.name}: stacks of Python were not looked at any more when the program asked for "
-                f"{encodable(until)}, which a process of one thread alone may call"
-            )
 
 
 def short_path(path: str) -> str:

@@ -6,7 +6,6 @@ from rlscope.analysis.account.findings import findings
 from rlscope.analysis.account.words import account_lines, account_title, folded
 from rlscope.analysis.outline.tree import tree_lines
 from rlscope.analysis.run_tables import RunTables
-from rlscope.analysis.summary import summary_of
 from rlscope.text import as_html, printable
 from rlscope.text.numbers import digits, percent
 
@@ -15,9 +14,9 @@ MOST_LINES, MOST_CAUSES, NAME_LENGTH, TEXT_LENGTH, MOST_REASONS = 80, 8, 40, 800
 BAR_EM = 12
 
 
-def html_of(tables: RunTables) -> str:
-    """Return tables as HTML."""
-    parts = [f"<p><b>{_text(str(tables.directory))}</b>: {_text(summary_of(tables))}</p>"]
+def html_of(tables: RunTables, summary: str) -> str:
+    """Return tables as HTML, behind a line that says what was recorded."""
+    parts = [f"<p><b>{_text(str(tables.directory))}</b>: {_text(summary)}</p>"]
     parts += [f"<p>Incomplete: {_text(reason)}</p>" for reason in tables.why[:MOST_REASONS]]
     if (rest := len(tables.why) - MOST_REASONS) > 0:
         parts.append(f"<p>{rest:,} more reasons why it is incomplete are in <code>analysis.why</code>.</p>")

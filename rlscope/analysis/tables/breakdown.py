@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence, Set
 
 from rlscope.analysis.correction.corrected import CorrectedProcess, times_of
-from rlscope.analysis.lines.rows import LineRow
+from rlscope.analysis.lines.tables import LineRow
 from rlscope.analysis.rows import Record, Rows, Value, sums
 from rlscope.analysis.run import RunProgress
 from rlscope.analysis.sweep import TraceSweep

@@ -124,7 +124,7 @@ def _row(process: ProcessSweep, row: SweptSample, per_token_s: float | None) -> 
     )
 
 
-def sample_tail_rows(swept: TraceSweep) -> Rows[SampleTailRow]:
+def tail_rows(swept: TraceSweep) -> Rows[SampleTailRow]:
     """Make one row per process and iteration in which samples were complete."""
     origin_ns = min(process.start_ns for process in swept.processes)
     rows = []

@@ -13,7 +13,7 @@ from rlscope.cli.progress import reading_bar
 from rlscope.errors import RLScopeError
 from rlscope.model import GpuAttribution
 from rlscope.record.config import RecordConfig
-from rlscope.report.counter_lines import NOT_COMPARABLE
+from rlscope.report.sentences import NOT_COMPARABLE
 from rlscope.text import encodable, printable
 from rlscope.trace.reader import open_trace
 

@@ -15,8 +15,7 @@ from rlscope.record.config import CONFIG_NAME, TRACE_VARIABLE, RecordConfig
 from rlscope.record.cupti import NSIGHT_COMPUTE_VARIABLE
 from rlscope.record.run.machine import load, machine
 from rlscope.record.run.trace_files import COUNTERS_FILE, files_of_trace, lock_trace, remove_trace
-from rlscope.trace.manifest import MANIFEST_NAME, read_manifest, write_manifest
-from rlscope.trace.sealed import crc32_of_file
+from rlscope.trace.manifest import MANIFEST_NAME, crc32_of_file, read_manifest, write_manifest
 from rlscope.trace.utilization_file import UTILIZATION_NAME
 from rlscope.version import FORMAT_VERSION, __version__
 

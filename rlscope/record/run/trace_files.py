@@ -10,9 +10,8 @@ from pathlib import Path
 
 from rlscope.errors import UsageError
 from rlscope.record.config import CONFIG_NAME
-from rlscope.trace.deaths import DEATHS_NAME
 from rlscope.trace.files import MOST_JSON_BYTES, PROCESS_FILE_SUFFIX
-from rlscope.trace.manifest import MANIFEST_NAME, UNRECORDED_NAME
+from rlscope.trace.manifest import DEATHS_NAME, MANIFEST_NAME, UNRECORDED_NAME
 from rlscope.trace.utilization_file import UTILIZATION_NAME
 from rlscope.trace.windows import ASKED_NAME, REQUESTS_NAME, SLOW_NAME, TROUBLE_NAME, WINDOW
 

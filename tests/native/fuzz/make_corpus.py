@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks import trace_entries
 from benchmarks.trace_writer import ProcessWriter, TraceWriter
 from rlscope.model import Category, DeviceWork
 from rlscope.trace import format as fmt
@@ -113,7 +114,7 @@ def with_memory() -> ProcessWriter:
     for step in range(1, 5):
         main.begin_operation(20 * step, "inference")
         main.memory(20 * step + 3, fmt.MemoryOwner.HOST, 0, 1000 * step, 4000)
-        main.memory(20 * step + 5, fmt.MemoryOwner.PYTORCH, step, (1 << 55) + step, fmt.MAX_VARINT_VALUE - 1)
+        main.memory(20 * step + 5, fmt.MemoryOwner.PYTORCH, step, (1 << 55) + step, trace_entries.MAX_VARINT_VALUE - 1)
         main.end(20 * step + 9)
         main.memory(20 * step + 11, fmt.MemoryOwner.JAX, 0, 0, 0)
     process.stop(120)
