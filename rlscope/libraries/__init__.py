@@ -18,6 +18,7 @@ LIBRARIES = {
         "jax": ("jax", "jaxlib"),
         "flax": ("flax",),
         "haiku": ("haiku",),
+        "optax": ("optax",),
         "tensorflow": ("tensorflow",),
         "tf_agents": ("tensorflow", "tf_agents"),
         "gym": ("gym",),
