@@ -15,6 +15,7 @@ LIBRARIES = {
         "ranges": ("torch", "nvtx"),
         "ctypes": ("ctypes",),
         "cffi": ("_cffi_backend",),
+        "greenlet": ("greenlet", "gevent"),
         "jax": ("jax", "jaxlib"),
         "flax": ("flax",),
         "haiku": ("haiku",),
