@@ -69,6 +69,11 @@ def label_of(met: set[Operations]) -> _native.Scope | None:
     return _native.default_operation("+".join(stages)) if stages else None
 
 
+def stage_of(compiled: Any) -> _native.Scope | None:
+    """Return the scope of a compiled function's calls, where the program and not a trace calls it."""
+    return None if is_tracing() else label_of(_source_of(compiled.__wrapped__).met)
+
+
 def intercept_made(make: Function, kind: type) -> Function:
     """Wrap the function that makes compiled functions, of type `kind`: calls of these are crossings."""
     for known in gc.get_objects():

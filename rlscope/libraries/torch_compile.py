@@ -1,6 +1,7 @@
 """torch.compile: compiling, of the forward pass and later of the backward pass, is an operation of its own.
 
 A function that the user has named keeps its name: the compiler reads what is inside it, and makes another function.
+Where it has put a network into that one, a call of it is followed as a call of the network is.
 """
 
 import contextlib
@@ -67,6 +68,22 @@ def _keeping_operations(make: Callable[..., Any]) -> Callable[..., Any]:
     return compiling
 
 
+def _calling_networks(compile: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap the method that compiles a graph: one that takes the parameters of a network has the network in it.
+
+    Its call is the network's, whose own is not there any more.
+    """
+    compile = _native.follow_compiled(_native.Hooked(compile, ()), False)
+
+    def compiling(output: Any, *args: Any) -> Any:
+        compiled = compile(output, *args)
+        parameter = sys.modules["torch"].nn.Parameter
+        has_network = any(isinstance(value, parameter) for value in output.example_inputs())
+        return _native.follow_compiled(_native.Hooked(compiled, ()), has_network)
+
+    return compiling
+
+
 CODE = "torch._inductor.codecache"
 GUARDS = "torch._C._dynamo.guards"
 
@@ -84,5 +101,6 @@ BOUNDARIES = (
 )
 HOOKS: tuple[Hook, ...] = (
     WrapperHook("torch._dynamo.callback", ("CompilationCallbackHandler", "install_callbacks"), _compiling),
+    WrapperHook("torch._dynamo.output_graph", ("OutputGraph", "call_user_compiler"), _calling_networks),
     WrapperHook("torch._dynamo.eval_frame", ("_TorchDynamoContext", "__call__"), _keeping_operations),
 )

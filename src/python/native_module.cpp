@@ -18,6 +18,7 @@
 #include "launched_objects.h"
 #include "memory_samples.h"
 #include "environment_steps.h"
+#include "greenlets.h"
 #include "imports.h"
 #include "network_calls.h"
 #include "noticed_requests.h"
@@ -195,6 +196,7 @@ PyMODINIT_FUNC PyInit__native() {
                  !rlscope::add_compiled_calls(module) || !rlscope::add_function_objects(module) ||
                  !rlscope::add_launched_objects(module) || !rlscope::add_blocking_calls(module) || !rlscope::add_network_calls(module) ||
                  !rlscope::add_environment_steps(module) || !rlscope::add_imports(module) || !rlscope::add_collective_calls(module) ||
+                 !rlscope::add_greenlets(module) ||
                  PyModule_AddIntConstant(module, "PYTHON", static_cast<long>(rlscope::Category::kPython)) != 0 ||
                  PyModule_AddIntConstant(module, "WAIT", static_cast<long>(rlscope::Category::kWait)) != 0 ||
                  PyModule_AddIntConstant(module, "END_STOPPED", static_cast<long>(rlscope::EndReason::kStopped)) != 0 ||

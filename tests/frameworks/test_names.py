@@ -23,6 +23,29 @@ def test_haikus_networks_act_and_learn_in_jumanjis_environments(record_pytorch: 
     assert recording.seconds(stage="simulation", category="simulator") == 0
 
 
+def test_networks_of_nnx_and_what_optax_does_between_gradients(record_pytorch: Record) -> None:
+    recording = record_pytorch("nnx_steps.py")
+    assert recording.printed["looks"] == ["act", "Network.__call__", "apply_updates"]
+    calls = recording.printed["calls"]
+    crossings = recording.main_sweep()["crossings"]
+    assert crossings["jax.jit(act)"] >= calls
+    staged: dict[str, dict[str, float]] = {}
+    for row in recording.analysis["breakdown"]:
+        if row["category"] in ("python", "backend"):
+            seconds = staged.setdefault(row["phase"], {})
+            seconds[row["stage"]] = seconds.get(row["stage"], 0) + row["seconds"]
+    # With what NNX does around the call of the compiled function, which takes longer.
+    for phase, stages in (
+        ("nnx", {"inference", "backpropagation"}),
+        ("called", {"inference"}),
+        ("optax", {"backpropagation"}),
+    ):
+        assert staged[phase].keys() - {"(none)"} == stages
+        assert staged[phase].get("(none)", 0) < 0.2 * sum(staged[phase].values()), (phase, staged[phase])
+    operations = {(row["stage"], row["operation"]) for row in recording.analysis["breakdown"]}
+    assert ("backpropagation", "update_target_network") in operations
+
+
 def test_models_of_keras(record_tensorflow: Record, tmp_path: Path) -> None:
     recording = record_tensorflow("keras_few.py", tmp_path / "model.keras")
     printed = recording.printed

@@ -50,6 +50,43 @@ def test_annotations_by_hand_are_not_guessed_over(tmp_path: Path) -> None:
     assert swept["misnested_operations"] == 0
 
 
+def test_a_network_inside_of_what_was_compiled_is_followed(tmp_path: Path) -> None:
+    script = tmp_path / "compiled.py"
+    script.write_text(
+        "import rlscope, torch\n"
+        "from torch.distributions import Categorical\n"
+        "network = torch.nn.Linear(4, 2)\n"
+        "optimizer = torch.optim.SGD(network.parameters(), lr=0.1)\n"
+        "rows = torch.ones(8, 4)\n"
+        "def compiled(function):\n"
+        "    return torch.compile(function, backend='aot_eager', fullgraph=True)\n"
+        "scores = compiled(lambda rows: network(rows).tanh())\n"
+        "loss_of = compiled(lambda rows: network(rows).pow(2).mean())\n"
+        "scaled = compiled(lambda rows: rows.sin())\n"
+        "for _ in range(20):\n"
+        "    with torch.no_grad():\n"
+        "        Categorical(logits=scores(scaled(rows))).sample()\n"
+        "    loss = loss_of(rows)\n"
+        "    with rlscope.operation('between'):\n"
+        "        loss = loss * 2\n"
+        "    loss.backward()\n"
+        "    optimizer.step()\n"
+        "    with rlscope.operation('behind'):\n"
+        "        loss * 2\n"
+    )
+    recording = record(tmp_path / "trace", script)
+    assert recording.returncode == 0, recording.stderr
+    entries = recording.entries()
+    assert [entries.get((stage, "between")) for stage in ("(none)", "backpropagation")] == [1, 19]
+    assert entries["(none)", "behind"] == 20
+    # Acting, making a distribution and drawing from it in each turn, and the loss in the first one.
+    times = recording.analysis["cpu_times"]
+    assert sum(row["count"] for row in times if row["operation"] == "inference") == 3 * 20 + 1
+    # The backward and the step of the first turn, and all of each later one: nothing of what compiling differentiates.
+    assert sum(row["count"] for row in times if row["operation"] == "backpropagation") == 2 + 19
+    assert recording.main_sweep()["misnested_operations"] == 0
+
+
 def test_a_worker_that_only_calls_networks_infers(tmp_path: Path) -> None:
     script = tmp_path / "serve.py"
     script.write_text(

@@ -42,7 +42,13 @@ class Script:
         _native.follow_networks(
             network.func, INFERENCE, BACKPROPAGATION, self._has_gradients, lambda: -1, lambda: next(nodes)
         )
+        self._compiled = _native.follow_compiled(_native.Hooked(network, ()), True)
+        self._compiling = _native.follow_compiled(_native.Hooked(self._compile, ()), False)
         self._backward = _native.follow_backward(_native.Hooked(lambda _: None, ()), lambda _, calls: calls)
+
+    def _compile(self) -> None:
+        self._network()
+        self._backward(None)
 
     def _has_gradients(self) -> bool:
         self.asked += 1
@@ -62,6 +68,10 @@ class Script:
                 _native.pause(_native.END_STOPPED)
             case "call":
                 self._network()
+            case "compiled":
+                self._compiled()
+            case "compiling":
+                self._compiling()
             case "backward" if _native.is_followed():
                 self._backward(None)
             case "step":
@@ -134,3 +144,22 @@ def test_a_certain_stage_stays_open_where_nothing_is_followed(script: Script) ->
     with rlscope.operation("simulation"):
         assert not any(script.take(*TURN))
         assert script.take("begin", *TURN, "pause") == 5 * [False]
+
+
+def test_what_was_compiled_of_a_network_is_followed_as_the_network(script: Script) -> None:
+    turn = ("compiled", "backward", "step")
+    script.take("begin", *turn)
+    assert script.take(*turn, *turn) == 2 * [True, True, False]
+    script.take("pause", *MANY * turn)
+    learnt_from = script.asked
+    script.take(*MANY * turn)
+    assert script.asked == learnt_from, "nothing is asked between windows"
+
+
+def test_compiling_teaches_nothing_and_opens_nothing(script: Script) -> None:
+    script.take("begin", *TURN)
+    asked = script.asked
+    assert script.take("compiling", *TURN, "call", "compiling", "backward", "step") == [
+        False, True, True, False, True, True, True, False,
+    ]  # fmt: skip
+    assert script.asked == asked + 2, "the places are known all the same"

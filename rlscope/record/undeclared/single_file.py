@@ -28,6 +28,8 @@ known, which has not stepped in between, or if the same network acted since the 
 it opens nothing, since a rollout in an environment that nobody knows looks the same: within an open backpropagation it
 belongs to it. A new network is taken for what the last one was that was called from there.
 
+A function that PyTorch's compiler has made of a network and of what is computed around it is a network here.
+
 Between windows nothing of this is done, so that calls cost little. What places are is learnt in windows, and in a
 process's first 100 steps of optimizers, or 100,000 calls of networks, so that its first window knows.
 """

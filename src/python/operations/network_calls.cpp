@@ -154,8 +154,10 @@ void remember_output(Thread& thread, PyObject* output) {
 }
 
 void remember_outputs(Thread& thread, PyObject* result) {
-  if (!PyTuple_Check(result)) return remember_output(thread, result);
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); i++) remember_output(thread, PyTuple_GET_ITEM(result, i));
+  if (!PyTuple_Check(result) && !PyList_Check(result)) return remember_output(thread, result);
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); i++) {
+    remember_output(thread, PySequence_Fast_GET_ITEM(result, i));
+  }
 }
 
 bool is_remembered(Thread& thread, PyObject* object) {
@@ -247,8 +249,7 @@ PyObject* call_within(PyObject* scope, bool lasts, const Call& call) {
   return result;
 }
 
-PyObject* call_with_gradients(Thread& thread, const Call& call) {
-  PyObject* network = PyVectorcall_NARGS(call.count) > 0 ? call.values[0] : nullptr;
+PyObject* call_with_gradients(Thread& thread, PyObject* network, const Call& call) {
   uint64_t site = site_of(PyEval_GetFrame());
   uint64_t place = mix(site, reinterpret_cast<uint64_t>(network));
   Role role = role_of_call(thread, place, site, network);
@@ -264,9 +265,9 @@ PyObject* call_with_gradients(Thread& thread, const Call& call) {
   return result;
 }
 
-PyObject* call_network(PyObject* function, PyObject* const* values, size_t count, PyObject* names) {
+// `network` is told from others, and may be null.
+PyObject* follow_call(PyObject* network, const Call& call) {
   Thread* thread = follow();
-  Call call{original, function, values, count, names};
   if (!thread || thread->is_inside || thread->backwards > 0) return call();
   settle(*thread);
   learn(1);
@@ -277,11 +278,40 @@ PyObject* call_network(PyObject* function, PyObject* const* values, size_t count
   if (has_gradients && thread->is_stepping) return call_within(backpropagation, true, call);
   forget_backward(*thread);
   thread->is_inside = true;
-  if (!has_gradients && PyVectorcall_NARGS(count) > 0) thread->acting.insert(values[0]);
-  PyObject* result = has_gradients ? call_with_gradients(*thread, call) : call_within(inference, false, call);
+  if (!has_gradients) thread->acting.insert(network);
+  PyObject* result = has_gradients ? call_with_gradients(*thread, network, call) : call_within(inference, false, call);
   thread->is_inside = false;
   if (result) remember_outputs(*thread, result);
   return result;
+}
+
+PyObject* call_network(PyObject* function, PyObject* const* values, size_t count, PyObject* names) {
+  PyObject* network = PyVectorcall_NARGS(count) > 0 ? values[0] : nullptr;
+  return follow_call(network, Call{original, function, values, count, names});
+}
+
+// The compiler has made one function of a network and of what is computed around it, such as a loss.
+PyObject* call_compiled(PyObject* hooked, PyObject* const* values, size_t count, PyObject* names) {
+  Call call{PyObject_Vectorcall, function_of(hooked), values, count, names};
+  return followed ? follow_call(hooked, call) : call();
+}
+
+// Nothing inside is followed: what compiles a function differentiates it without learning anything.
+PyObject* call_unfollowed(PyObject* hooked, PyObject* const* values, size_t count, PyObject* names) {
+  Call call{PyObject_Vectorcall, function_of(hooked), values, count, names};
+  Thread* thread = followed ? follow() : nullptr;
+  if (!thread) return call();
+  thread->backwards++;
+  PyObject* result = call();
+  if ((thread = follow()) && thread->backwards > 0) thread->backwards--;
+  return result;
+}
+
+PyObject* follow_compiled(PyObject*, PyObject* args) {
+  PyObject *hooked, *has_network;
+  if (!PyArg_ParseTuple(args, "OO!", &hooked, &PyBool_Type, &has_network)) return nullptr;
+  set_entry(hooked, has_network == Py_True ? call_compiled : call_unfollowed);
+  return Py_NewRef(hooked);
 }
 
 // Whether a distribution is made of what a network has computed, or this is a method of one that was.
@@ -461,6 +491,9 @@ PyMethodDef functions[] = {
     {"follow_distribution", follow_distribution, METH_VARARGS,
      "follow_distribution(hooked, is_made)\n--\n\nCalls of a `Hooked`, a method of a distribution or the one that makes "
      "it, are inference where it is of what a network has computed. Returns it."},
+    {"follow_compiled", follow_compiled, METH_VARARGS,
+     "follow_compiled(hooked, has_network)\n--\n\nCalls of a `Hooked`, a function that was compiled or one that compiles, "
+     "are calls of a network if it has one. If not, nothing that is called in it is followed. Returns it."},
     {"unfollow_networks", unfollow_networks, METH_NOARGS, "unfollow_networks()\n--\n\nPut the function back."},
     {"is_followed", is_followed, METH_NOARGS,
      "is_followed()\n--\n\nWhether stages are opened now: while something records, and while the process still learns which "

@@ -35,6 +35,8 @@ struct SuspendedFrame {
 struct Thread {
   StreamWriter* writer = nullptr;
   std::vector<Operation> running;
+  PyObject* greenlet = nullptr;  // that runs, borrowed: only compared; null: the thread's own
+  uint32_t base = 0;             // what lies above among the thread's frames is the greenlet's
 };
 thread_local Thread t_thread;
 __thread bool t_has_tasks __attribute__((tls_model("initial-exec"))) = false;
@@ -60,6 +62,7 @@ Thread& thread_of(StreamWriter* writer) {
   if (thread.writer != writer) {
     thread.writer = writer;
     thread.running.clear();
+    thread.greenlet = nullptr;
   }
   trim(thread);
   return thread;
@@ -82,6 +85,35 @@ void begin(StreamWriter* writer, Thread& thread, PyObject* task, PyObject* root)
 
 void write(StreamWriter* writer, uint32_t name, const Operation& operation, uint64_t now) {
   writer->task(name, now - std::min(operation.opened, now), operation.running_ticks);
+}
+
+// Closes what the thread has open from its frame number `base` on, until the task resumes.
+void suspend(Thread& thread, PyObject* task, uint32_t base) {
+  StreamWriter* writer = thread.writer;
+  auto first = std::find_if(thread.running.begin(), thread.running.end(),
+                            [&](const Operation& operation) { return operation.depth >= base; });
+  std::vector<SuspendedFrame>& frames = suspended()[task];
+  auto operation = first;
+  for (uint32_t depth = base; depth < writer->depth(); depth++) {
+    const StreamWriter::Frame& frame = writer->frame(depth);
+    if (frame.is_guess) continue;  // nobody closes it, so that it ends here
+    frames.push_back({frame, {}});
+    if (frame.is_of_task && operation != thread.running.end()) frames.back().operation = *operation++;
+  }
+  while (writer->depth() > base) writer->end();
+  for (SuspendedFrame& frame : frames) {
+    frame.operation.running_ticks += writer->last_ticks() - frame.operation.since;
+    frame.operation.was_suspended = true;
+  }
+  thread.running.erase(first, thread.running.end());
+  trim(thread);
+}
+
+// Closes what a greenlet that has ended left open.
+void end_with_greenlet(StreamWriter* writer, uint32_t base) {
+  uint64_t misnested = 0;
+  for (; writer->depth() > base; writer->end()) misnested += !writer->frame(writer->depth() - 1).is_guess;
+  Session::losses().count_misnested_operations(misnested);
 }
 
 // What a process has forked off has none of its parent's tasks.
@@ -199,23 +231,7 @@ void task_suspends(PyObject* task) {
   Thread& thread = thread_of(writer);
   auto first = std::find_if(thread.running.begin(), thread.running.end(),
                             [&](const Operation& operation) { return operation.task == task; });
-  if (first == thread.running.end()) return;
-  std::vector<SuspendedFrame>& frames = suspended()[task];
-  uint32_t base = first->depth;
-  auto operation = first;
-  for (uint32_t depth = base; depth < writer->depth(); depth++) {
-    const StreamWriter::Frame& frame = writer->frame(depth);
-    if (frame.is_guess) continue;  // nobody closes it, so that it ends here
-    frames.push_back({frame, {}});
-    if (frame.is_of_task && operation != thread.running.end()) frames.back().operation = *operation++;
-  }
-  while (writer->depth() > base) writer->end();
-  for (SuspendedFrame& frame : frames) {
-    frame.operation.running_ticks += writer->last_ticks() - frame.operation.since;
-    frame.operation.was_suspended = true;
-  }
-  thread.running.erase(first, thread.running.end());
-  trim(thread);
+  if (first != thread.running.end()) suspend(thread, task, first->depth);
 }
 
 void task_resumes(PyObject* task) {
@@ -235,6 +251,22 @@ void task_resumes(PyObject* task) {
     frame.operation.since = writer->last_ticks();
     push(thread, frame.operation);
   }
+}
+
+void greenlet_switches(PyObject* from, bool goes_on, PyObject* to) {
+  StreamWriter* writer = Session::writer();
+  if (!writer) return;
+  Thread& thread = thread_of(writer);
+  if (from && thread.greenlet == from && writer->depth() > thread.base) {
+    if (goes_on) {
+      suspend(thread, from, thread.base);
+    } else {
+      end_with_greenlet(writer, thread.base);
+    }
+  }
+  thread.greenlet = to;
+  thread.base = writer->depth();
+  if (to) task_resumes(to);
 }
 
 bool are_tasks_suspended() { return !suspended().empty(); }

@@ -31,6 +31,10 @@ void task_starts(PyObject* task);
 void task_suspends(PyObject* task);
 void task_resumes(PyObject* task);
 
+// A greenlet of this thread gives way to another one, and `goes_on` later or has ended. Null is the thread's own greenlet:
+// what that has open is open around all others.
+void greenlet_switches(PyObject* from, bool goes_on, PyObject* to);
+
 // Whether there is anything to do when a task is resumed, or suspended on this thread.
 bool are_tasks_suspended();
 bool are_tasks_running();
