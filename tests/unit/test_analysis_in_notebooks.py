@@ -10,7 +10,7 @@ import rlscope
 from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis.analysis import Analysis
 from rlscope.errors import TraceError
-from rlscope.report.analysis_tables import print_analyses
+from rlscope.report.first_screen import print_screens
 
 HOSTILE = "<script>alert('x')</script>&\u202e\x1b[31m" * 20
 S = 1_000_000_000
@@ -54,7 +54,7 @@ def test_where_there_is_no_html_it_is_what_the_command_prints(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     analysis = analysis_of(tmp_path / "trace", ["simulation", "inference"])
-    print_analyses([analysis], is_whole=False)
+    print_screens([analysis])
     assert f"{analysis!r}\n" == capsys.readouterr().out
 
 
