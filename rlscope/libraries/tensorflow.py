@@ -1,7 +1,9 @@
 """TensorFlow 2: calls of the backend; gradients, tracing, and compiled functions, which are what was met in them."""
 
+import sys
 import weakref
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 from rlscope import _native
@@ -9,11 +11,15 @@ from rlscope.model import Category
 from rlscope.record.declared.compiling import compiling
 from rlscope.record.declared.hooks import scope_of
 from rlscope.record.declared.kinds import Boundary, Hook, MethodHook, WrapperHook
-from rlscope.record.declared.tracing import Operations, is_tracing, meet, operations_of, tracing
+from rlscope.record.declared.tracing import Operations, is_tracing, meet, operations_of, stages_of, tracing
 
 FUNCTION = "tensorflow.python.eager.polymorphic_function"
+LEARNING = _native.default_operation("backpropagation")
+#: What a network's call is that no library makes for a purpose of its own.
+NETWORK = ("inference",)
 
 Function = Callable[..., Any]
+Place = tuple[CodeType, int]
 
 
 class Compiled:
@@ -28,7 +34,9 @@ class Compiled:
         """Add what was met when the function was traced (again)."""
         self.traces += 1
         self.met |= met
-        self.scopes = [scope_of(operation) for operation in operations_of(self.met)]
+        # What differentiates is backpropagation also where it calls a network before: that gives it its targets.
+        called = {NETWORK} if "backpropagation" in stages_of(self.met) else set()
+        self.scopes = [scope_of(operation) for operation in operations_of(self.met - called)]
 
 
 #: By traced function (ConcreteFunction), and by what all traces of a tf.function share, for the call that finds one.
@@ -72,6 +80,48 @@ def _as_met(call: Function, key: Callable[[Any], Any]) -> Function:
                 scope.__exit__(None, None, None)
 
     return called
+
+
+#: The places, as code and instruction, at which tapes began whose gradient was taken; and where each began.
+_learning: set[Place] = set()
+_began_at: weakref.WeakKeyDictionary[Any, Place] = weakref.WeakKeyDictionary()
+#: Tapes inside which backpropagation was opened.
+_open: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def _beginning(enter: Function) -> Function:
+    """Wrap the method with which a tape begins, and learning if the gradient was taken of one from there."""
+
+    def entered(tape: Any) -> Any:
+        result = enter(tape)
+        if is_tracing():
+            return result
+        caller = sys._getframe(1)
+        place = _began_at[tape] = (caller.f_code, caller.f_lasti)
+        if place in _learning:
+            _open.add(tape)
+            LEARNING.__enter__()
+        return result
+
+    return entered
+
+
+def _ending(leave: Function) -> Function:
+    """Wrap the method with which a tape ends."""
+
+    def left(tape: Any, *raised: Any) -> Any:
+        if tape in _open:
+            _open.remove(tape)
+            LEARNING.__exit__(None, None, None)
+        return leave(tape, *raised)
+
+    return left
+
+
+def _learn(tape: Any) -> None:
+    """Note that the gradient of a tape is taken."""
+    if tape in _began_at:
+        _learning.add(_began_at[tape])
 
 
 EAGER = "tensorflow.python.pywrap_tfe"
@@ -122,7 +172,9 @@ BOUNDARIES = (
     ),
 )
 HOOKS: tuple[Hook, ...] = (
-    MethodHook("tensorflow.python.eager.backprop", "GradientTape", "gradient", ("backpropagation",), is_traced=True),
+    MethodHook(BACKPROP, "GradientTape", "gradient", ("backpropagation",), is_traced=True, before=_learn),
+    WrapperHook(BACKPROP, ("GradientTape", "__enter__"), _beginning),
+    WrapperHook(BACKPROP, ("GradientTape", "__exit__"), _ending),
     WrapperHook(f"{FUNCTION}.tracing_compilation", ("_create_concrete_function",), _tracing),
     # The first finds, or makes, the traced function that the second then runs.
     WrapperHook(

@@ -29,11 +29,7 @@ def test_networks_of_nnx_and_what_optax_does_between_gradients(record_pytorch: R
     calls = recording.printed["calls"]
     crossings = recording.main_sweep()["crossings"]
     assert crossings["jax.jit(act)"] >= calls
-    staged: dict[str, dict[str, float]] = {}
-    for row in recording.analysis["breakdown"]:
-        if row["category"] in ("python", "backend"):
-            seconds = staged.setdefault(row["phase"], {})
-            seconds[row["stage"]] = seconds.get(row["stage"], 0) + row["seconds"]
+    staged = seconds_of_stages(recording)
     # With what NNX does around the call of the compiled function, which takes longer.
     for phase, stages in (
         ("nnx", {"inference", "backpropagation"}),
@@ -58,3 +54,28 @@ def test_models_of_keras(record_tensorflow: Record, tmp_path: Path) -> None:
     assert ("inference", "sample_batch", "(none)") in operations  # of what is predicted
     assert recording.seconds(phase="evaluation", stage="inference") > 0
     assert recording.seconds(phase="evaluation", stage="backpropagation") == 0
+
+
+def test_loops_with_models_of_keras(record_tensorflow: Record) -> None:
+    recording = record_tensorflow("keras_steps.py")
+    assert recording.printed["looks"] == ["__call__", "__enter__"]
+    staged = seconds_of_stages(recording)
+    for phase, stages in (
+        ("acting", {"inference"}),
+        ("compiled acting", {"inference"}),
+        ("learning", {"inference", "backpropagation"}),  # a network that gives targets is called without a tape
+        ("compiled learning", {"backpropagation"}),
+    ):
+        assert staged[phase].keys() - {"(none)"} == stages, phase
+        assert staged[phase].get("(none)", 0) < 0.2 * sum(staged[phase].values()), (phase, staged[phase])
+    assert staged["learning"]["backpropagation"] > staged["learning"]["inference"]
+
+
+def seconds_of_stages(recording: Recording) -> dict[str, dict[str, float]]:
+    """The seconds of each stage in each phase in which the program worked."""
+    staged: dict[str, dict[str, float]] = {}
+    for row in recording.analysis["breakdown"]:
+        if row["category"] in ("python", "backend"):
+            seconds = staged.setdefault(row["phase"], {})
+            seconds[row["stage"]] = seconds.get(row["stage"], 0) + row["seconds"]
+    return staged
