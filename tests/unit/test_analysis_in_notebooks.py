@@ -10,7 +10,7 @@ import rlscope
 from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis.analysis import Analysis
 from rlscope.errors import TraceError
-from rlscope.report.analysis_tables import print_analyses
+from  import print_analyses
 
 HOSTILE = "<script>alert('x')</script>&\u202e\x1b[31m" * 20
 S = 1_000_000_000
