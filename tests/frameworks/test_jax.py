@@ -52,6 +52,9 @@ def test_compiling_is_an_operation_of_its_own(known: tuple[Recording, dict]) -> 
     compiling = recording.seconds(operation="compile")
     assert recording.seconds(operation="compile", category="python") > 0  # traced and lowered
     assert recording.layer_seconds("backend", operation="compile") > 0.2 * compiling
+    # The function that is new each time was compiled before but for the first.
+    took = recording.main_sweep()["properties"]["compiling"]
+    assert 0 < took["again_ns"] < took["ns"]
     # What is left under the operation that compiles each time is the computation and what JAX does around it.
     whole = printed["seconds"]["compiling"]
     assert recording.seconds(operation="compiling") < 0.6 * whole

@@ -449,6 +449,17 @@ def test_what_messages_take_beside_waits_is_packing_and_unpacking_them(tmp_path:
     assert account_lines(analysis)[0].name == Cause.PICKLING.words
 
 
+def test_what_a_stage_packs_for_messages_is_not_what_it_is_for(tmp_path: Path) -> None:
+    """Of 80 ns of simulation a quarter is packed; what packs is named, and not the step around it."""
+    step = "0 <module>:/me/a.py:3 step:/lib/python3.11/gym/vector.py:9"
+    send = "Connection.send:/lib/python3.11/multiprocessing/connection.py:7"
+    seen = f"20 sees {step} {send}\n40 sees {step}\n60 sees {step}\n80 sees {step}\n"
+    analysis = analyzed(tmp_path, f"process stop=80\nthread 0\n0 + simulation\n80 -\nstacks 9\n{seen}")
+    assert [(row.cause, row.called, row.line, round(row.seconds * 1e9)) for row in analysis.account] == [
+        ("simulation", "gym.vector.step", 3, 60), ("pickling", "Connection.send", 3, 20),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("place", "is_said"), [(["/me/a.py", 5], True), ([], False), (["/me/a.py", "5"], False), (None, False)]
 )

@@ -87,8 +87,6 @@ _TRAINING = tuple(part.value for part in LifePart if part not in (LifePart.START
 _NEARLY_ALL = 0.9
 #: A row in no stage with such a share of the wall time is divided by the lines that lead to it.
 _LEAST_DIVIDED = 0.05
-#: What these do in Python, and not in waits, is to make bytes of objects, or objects of bytes, for another process.
-_PICKLE_IN = ("multiprocessing/queues.py ", "multiprocessing/connection.py ", "multiprocessing/reduction.py ")
 #: The name of waits in no call that is known.
 BLOCKED = "(blocked)"
 #: Of what is not done for training.
@@ -137,6 +135,7 @@ def account_rows(
     for key, ns in _divided(waited_ns, _waits_of(path, lines)):
         lengths[key] = lengths.get(key, 0) + ns
     wall_ns = sum(lengths.values())
+    lengths = dict(_with_packing(path.process, lengths, lines))
     found = [
         _row(path.process, key, _module(path.process, key, lines), part_ns, part_ns / wall_ns, line)
         for key, ns in sorted(lengths.items())
@@ -169,13 +168,24 @@ def _left_by_recording(purposes: Iterable[PurposeRow], breakdown: Iterable[Break
     }
 
 
+def _with_packing(process: str, lengths: Mapping[_Key, int], lines: OwnLines) -> Iterator[tuple[_Key, int]]:
+    """Yield rows with what of their Python packs or unpacks messages as rows of their own."""
+    for key, ns in lengths.items():
+        is_work = key.cause.has_layers and key.category == Category.PYTHON.label and key.where
+        share = lines.packing_share(key.whose or process, **dict(key.where)) if is_work else 0.0
+        packing_ns = round(ns * share)
+        yield key, ns - packing_ns
+        yield key._replace(cause=Cause.PICKLING), packing_ns
+
+
 def _by_line(process: str, key: _Key, ns: int, share: float, lines: OwnLines) -> Iterator[tuple[OwnLine | None, int]]:
     """Yield the lines of a row with its nanoseconds: several of a large one whose cause is not known, else one."""
     process = key.whose or process
+    packs = key.cause is Cause.PICKLING if key.category == Category.PYTHON.label else None
     if key.cause.is_known or share < _LEAST_DIVIDED or not key.where:
-        yield lines.of(process, **dict(key.where)) if key.where else None, ns
+        yield lines.of(process, packs=packs, **dict(key.where)) if key.where else None, ns
         return
-    places = lines.places(process, **dict(key.where)) or [(None, 1.0)]
+    places = lines.places(process, packs=packs, **dict(key.where)) or [(None, 1.0)]
     yield from zip((line for line, _ in places), _proportional(ns, [part for _, part in places]), strict=True)
 
 
@@ -194,15 +204,12 @@ def _module(process: str, key: _Key, lines: OwnLines) -> str:
 
 def _row(process: str, key: _Key, module: str, ns: int, share: float, found: OwnLine | None) -> AccountRow:
     function, file, line, line_share, called, apart = "", "", 0, 0.0, "", ""
-    cause = key.cause
     if found is not None:
-        if cause is Cause.NO_STAGE and found.entry.startswith(_PICKLE_IN):
-            cause = Cause.PICKLING
         function, file, line, line_share = found.function, found.path, found.line, found.line_share
         called = _called(found, key)
         apart = _apart(found, key.cause, called)
     return AccountRow(
-        process, cause.value, key.stage, key.category, module, key.on, ns / NS_PER_S, share, key.assumed,
+        process, key.cause.value, key.stage, key.category, module, key.on, ns / NS_PER_S, share, key.assumed,
         function, file, line, line_share, called, apart, key.evidence,
     )  # fmt: skip
 

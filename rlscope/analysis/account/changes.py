@@ -129,6 +129,8 @@ def changes_of(
     found: list[tuple[float, str]] = []
     for cause, each in seconds.items():
         saved = each * noted.again if cause is Cause.COMPILE else each
+        if cause is Cause.MESSAGES:  # without them there is nothing to pack
+            saved += seconds.get(Cause.PICKLING, 0.0)
         if saved >= LEAST_SHARE * loop_s:
             found += [(saved, change) for change in _changes(cause, rows, cores, path)]
     update_s = seconds.get(Cause.UPDATE, 0.0)

@@ -32,6 +32,8 @@ _COMPREHENSIONS = ("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>")
 #: Where multiprocessing's processes begin; around it is what the parent was in.
 _BEGINNING = "multiprocessing/process.py BaseProcess._bootstrap"
 #: They call what a process or a thread was started to run.
+#: What these do in Python, and not in waits, is to make bytes of objects, or objects of bytes, for another process.
+_PACKING = ("multiprocessing/queues.py ", "multiprocessing/connection.py ", "multiprocessing/reduction.py ")
 _STARTERS = ("multiprocessing/process.py BaseProcess.", "threading.py Thread.")
 #: A function: its file, its qualified name, and the line at which it begins.
 Function = tuple[str, str, int]
@@ -171,6 +173,18 @@ class ProcessStacks:
     def names(self) -> list[str]:
         """Return of each stack the function as `OwnLine.called` has it: `copy.py deepcopy`."""
         return [f"{short_path(row.file)} {row.function}" for row in self.stacks]
+
+    @cached_property
+    def packs(self) -> list[bool]:
+        """Return of each stack whether it packs or unpacks a message between processes."""
+        found: list[bool] = []
+        for row, name in zip(self.stacks, self.names, strict=True):
+            found.append(name.startswith(_PACKING) or (row.caller is not None and found[row.caller]))
+        return found
+
+    def is_packing(self, time: StackTime) -> bool:
+        """Return whether a message was packed or unpacked."""
+        return time.stack is not None and self.packs[time.stack]
 
     def runs_own(self, stack: int | None) -> bool:
         """Return whether a stack passes own code since its process began, other than what is imported."""
@@ -394,12 +408,13 @@ class OwnLines:
         operation: str | Collection[str] | None = None,
         category: str | Collection[str] | None = None,
         function: str | Collection[str] | None = None,
+        packs: bool | None = None,
     ) -> OwnLine | None:
         """Return the function and the line of the process's own code that lead to most of its time in all of these.
 
         Of each a value is given, several, or None for any. Values of the first five are those of `PurposeRow`; time in
         `no_core` is that of Python, and a native call is in its own layer also while it had no core. `function` is the
-        native one, such as `time.sleep` of a wait.
+        native one, such as `time.sleep` of a wait. `packs` asks whether messages between processes were packed.
 
         Returns:
             The innermost own function that more than half of the time passes, with all that it calls, and its line with
@@ -407,7 +422,7 @@ class OwnLines:
             code.
         """
         wanted = (phase, part, purpose, stage, operation, category, function)
-        return self.stacks(process).own_line(*_predicates(wanted))
+        return self.stacks(process).own_line(*self._predicates(process, wanted, packs))
 
     def places(
         self,
@@ -418,13 +433,40 @@ class OwnLines:
         stage: str | Collection[str] | None = None,
         category: str | Collection[str] | None = None,
         function: str | Collection[str] | None = None,
+        packs: bool | None = None,
     ) -> list[tuple[OwnLine | None, float]]:
         """Return the lines that lead to a process's time in all of these, and the share of it that each has, up to 1.
 
         None is what passes no own code. Values are those of `of`.
         """
         wanted = (None, part, purpose, stage, None, category, function)
-        return self.stacks(process).places(*_predicates(wanted))
+        return self.stacks(process).places(*self._predicates(process, wanted, packs))
+
+    def packing_share(self, process: str, **wanted: str | Collection[str]) -> float:
+        """Return which part of the time in all of these packs or unpacks messages between processes, from 0 to 1."""
+        stacks = self.stacks(process)
+        if not any(stacks.packs):
+            return 0.0
+        values = [(name, _values(each)) for name, each in wanted.items()]
+        seconds = sums(
+            (stacks.is_packing(time), time.seconds)
+            for time in stacks.times
+            if all(getattr(time, name) in each for name, each in values)
+        )
+        whole_s = sum(seconds.values())
+        return seconds.get(True, 0.0) / whole_s if whole_s > 0 else 0.0
+
+    def _predicates(
+        self, process: str, wanted: Sequence[str | Collection[str] | None], packs: bool | None
+    ) -> tuple[Callable[[StackTime], bool], Callable[[StackTime], bool]]:
+        is_asked, is_like = _predicates(wanted)
+        if packs is None:
+            return is_asked, is_like
+        stacks = self.stacks(process)
+        return (
+            lambda time: is_asked(time) and stacks.is_packing(time) == packs,
+            (lambda time: is_like(time) and stacks.is_packing(time)) if packs else is_like,
+        )
 
     def wait_for_devices(self, process: str) -> tuple[str, str] | None:
         """Return the stage and the native function in which a process waits longest for devices; None if in none."""
