@@ -60,9 +60,9 @@ def sleep():
 
 def disk():
     with tempfile.NamedTemporaryFile() as file:
-        for _ in range(20):
+        for _ in range(40):
             iteration()
-            file.write(bytes(1 << 20))
+            file.write(bytes(2 << 20))
             os.fsync(file.fileno())  # the reason
 
 
