@@ -68,15 +68,15 @@ def _keeping_operations(make: Callable[..., Any]) -> Callable[..., Any]:
     return compiling
 
 
-def _calling_networks(compile: Callable[..., Any]) -> Callable[..., Any]:
+def _calling_networks(compile_graph: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap the method that compiles a graph: one that takes the parameters of a network has the network in it.
 
     Its call is the network's, whose own is not there any more.
     """
-    compile = _native.follow_compiled(_native.Hooked(compile, ()), False)
+    unfollowed = _native.follow_compiled(_native.Hooked(compile_graph, ()), False)
 
     def compiling(output: Any, *args: Any) -> Any:
-        compiled = compile(output, *args)
+        compiled = unfollowed(output, *args)
         parameter = sys.modules["torch"].nn.Parameter
         has_network = any(isinstance(value, parameter) for value in output.example_inputs())
         return _native.follow_compiled(_native.Hooked(compiled, ()), has_network)

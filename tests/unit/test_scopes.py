@@ -10,7 +10,7 @@ import os
 import pickle
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Any
 
@@ -169,9 +169,11 @@ def test_a_place_opens_backpropagation_if_a_backward_reached_it_the_last_time(
     _native.follow_networks(
         network.func, inference, backpropagation, lambda: next(gradients, True), lambda: -1, lambda: next(nodes)
     )
-    backward = _native.follow_backward(
-        _native.Hooked(lambda _: None, ()), lambda event, calls: () if event == "backward elsewhere" else calls
-    )
+
+    def reached(event: str, calls: dict[int, tuple[int, int]]) -> Container[int]:
+        return () if event == "backward elsewhere" else calls
+
+    backward = _native.follow_backward(_native.Hooked(lambda _: None, ()), reached, reached)
     found = []
     for event in follows:
         network()

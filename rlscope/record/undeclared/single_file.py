@@ -39,7 +39,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 from rlscope import _native
 from rlscope.record.replacements import Replacements
@@ -83,7 +83,9 @@ class SingleFileScripts:
         self._replacements.replace(
             torch.autograd,
             "_engine_run_backward",
-            lambda engine: _native.follow_backward(_native.Hooked(engine, ()), functools.partial(_reached, torch)),
+            lambda engine: _native.follow_backward(
+                _native.Hooked(engine, ()), _reached, torch._disable_dynamo(_reached)
+            ),
         )
         functional = sys.modules["torch._functorch.eager_transforms"]
         self._replacements.replace(functional, "grad_and_value_impl", self._followed_functional_grad)
@@ -142,14 +144,8 @@ def _within_backpropagation(original: Callable[..., Any]) -> Callable[..., Any]:
     return zero_grad
 
 
-def _reached(torch: ModuleType, tensors: Any, calls: dict[int, tuple[int, int]]) -> set[int]:
+def _reached(tensors: Any, calls: dict[int, tuple[int, int]]) -> set[int]:
     """Return those calls that made a part of the graph of `tensors`: a thread numbers the nodes that it makes."""
-    if "torch._dynamo" in sys.modules:  # which would compile this
-        return cast(set[int], torch._disable_dynamo(_reached_by)(tensors, calls))
-    return _reached_by(tensors, calls)
-
-
-def _reached_by(tensors: Any, calls: dict[int, tuple[int, int]]) -> set[int]:
     oldest = min(first for first, _ in calls.values())
     ahead = [getattr(tensor, "grad_fn", None) for tensor in tensors]
     numbers: dict[Any, int] = {}

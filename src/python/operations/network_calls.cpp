@@ -52,7 +52,8 @@ PyFunctionObject* followed;
 vectorcallfunc original;
 PyObject *inference, *backpropagation;
 PyObject *is_grad_enabled, *graph_task, *next_node;  // functions of PyTorch
-PyObject* reached;  // which calls a backward reaches
+PyObject* reached;            // which calls a backward reaches
+PyObject* reached_uncompiled;  // the same where torch.compile is loaded, which would read and compile that function
 std::unordered_map<uint64_t, Place> places;
 std::unordered_map<uint64_t, Place> sites;  // what places turned out to be that differ in the network alone
 uint32_t lessons_left;
@@ -420,13 +421,18 @@ bool decide(Thread& thread, PyObject* reached) {
   return true;
 }
 
+PyObject* calls_reached(PyObject* outputs, PyObject* calls) {
+  bool may_compile = PyDict_GetItemString(PyImport_GetModuleDict(), "torch._dynamo");
+  return PyObject_CallFunctionObjArgs(may_compile ? reached_uncompiled : reached, outputs, calls, nullptr);
+}
+
 // What is gone backward from are `outputs`, a sequence.
 bool begin_backward(Thread& thread, PyObject* outputs) {
   if (thread.backwards++ > 0) return true;
   settle(thread);
   PyObject* calls = calls_to_examine(thread);
   PyObject* found = !calls                   ? nullptr
-                    : PyDict_GET_SIZE(calls) ? PyObject_CallFunctionObjArgs(reached, outputs, calls, nullptr)
+                    : PyDict_GET_SIZE(calls) ? calls_reached(outputs, calls)
                                              : Py_NewRef(calls);
   Py_XDECREF(calls);
   bool is_decided = found && decide(thread, found);
@@ -457,9 +463,10 @@ PyObject* call_backward(PyObject* hooked, PyObject* const* values, size_t count,
 }
 
 PyObject* follow_backward(PyObject*, PyObject* args) {
-  PyObject *hooked, *function;
-  if (!PyArg_ParseTuple(args, "OO", &hooked, &function)) return nullptr;
+  PyObject *hooked, *function, *uncompiled;
+  if (!PyArg_ParseTuple(args, "OOO", &hooked, &function, &uncompiled)) return nullptr;
   Py_XSETREF(reached, Py_NewRef(function));
+  Py_XSETREF(reached_uncompiled, Py_NewRef(uncompiled));
   set_entry(hooked, call_backward);
   return Py_NewRef(hooked);
 }
@@ -499,9 +506,10 @@ PyMethodDef functions[] = {
      "is_followed()\n--\n\nWhether stages are opened now: while something records, and while the process still learns which "
      "places do what."},
     {"follow_backward", follow_backward, METH_VARARGS,
-     "follow_backward(hooked, reached)\n--\n\nCalls of a `Hooked` go backward from their first argument. "
+     "follow_backward(hooked, reached, uncompiled)\n--\n\nCalls of a `Hooked` go backward from their first argument. "
      "`reached(outputs, calls)` returns the places of those calls that this reaches: for each place the number of the "
-     "first node of its call and the one after the last. Returns the `Hooked`."},
+     "first node of its call and the one after the last. `uncompiled` does the same, hidden from torch.compile, and is "
+     "called where that is loaded. Returns the `Hooked`."},
     {"begin_step", begin_step, METH_NOARGS, "begin_step()\n--\n\nAn optimizer begins its step."},
     {"end_step", end_step, METH_NOARGS, "end_step()\n--\n\nAn optimizer's step is over, and backpropagation with it."},
     {nullptr, nullptr, 0, nullptr},
