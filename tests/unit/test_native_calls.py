@@ -65,6 +65,16 @@ def test_sites_are_rows_of_the_document(tmp_path: Path) -> None:
     assert [row["calls_percent"] for row in rows] == pytest.approx([80, 20])
 
 
+def test_a_frame_of_the_recorder_does_not_hide_whose_call_it_is(tmp_path: Path) -> None:
+    """A function without a module is of the package of the innermost line that is a place."""
+    call = "process start=0 stop=100\nthread 0\n10 + simulator:step\n60 -\nstacks 9\n"
+    frames = "main:a.py:3 g:/x/site-packages/made/c.py:9"
+    for hidden in ("", " load:/x/rlscope/boot.py:1"):
+        directory = tmp_path / f"with{hidden != ''}"
+        (row,) = document(f"{call}50 sees 0 {frames}{hidden}\n", directory)["call_sites"]
+        assert (row["caller"], row["line"]) == ("main", 3)
+
+
 def test_analyze_shows_points_with_their_lines(tmp_path: Path) -> None:
     shown = analyzed(WAITS + STACKS, tmp_path, "--all")
     table = shown.partition("Where the CPU waited for the GPU\n")[2].partition("\n\n")[0]

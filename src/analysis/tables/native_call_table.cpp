@@ -27,11 +27,11 @@ std::string package_of(std::string_view path) {
 Line line_of(const TraceFile& file, uint32_t stack, std::string_view function) {
   const std::vector<StackEntry>& stacks = file.stacks();
   auto code_of = [&](uint32_t id) -> const Code& { return file.codes()[stacks[id].code]; };
+  stack = place_from(file, stack);
+  if (!stack) return {};
   size_t dot = function.find('.');
   std::string library = dot == std::string_view::npos ? package_of(code_of(stack).file)
                                                       : "/" + std::string(function.substr(0, dot)) + "/";
-  stack = place_from(file, stack);
-  if (!stack) return {};
   uint32_t outside = stack;
   while (outside && !library.empty() && code_of(outside).file.find(library) != std::string::npos) {
     outside = place_from(file, stacks[outside].caller);
