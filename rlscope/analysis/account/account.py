@@ -195,8 +195,7 @@ def _module(process: str, key: _Key, lines: OwnLines) -> str:
         return ""
     seconds = sums(
         (public_name(time.function).partition(".")[0], time.seconds)
-        for time in lines.stacks(key.whose or process).times
-        if all(getattr(time, name) in ((value,) if isinstance(value, str) else value) for name, value in key.where)
+        for time in lines.times(key.whose or process, **dict(key.where))
     )
     found = max(seconds, key=lambda module: (seconds[module], module), default="")
     return found if found and seconds[found] >= _NEARLY_ALL * sum(seconds.values()) else ""

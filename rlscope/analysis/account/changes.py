@@ -137,7 +137,7 @@ def changes_of(
     if update_s >= LEAST_SHARE * loop_s:
         found += [(update_s, change) for change in _cheaper_updates(noted.anomalies, updates)]
     found += _less_of(rows, loop_s)
-    found += device_changes(*devices, rows, loop_s, LEAST_SHARE * loop_s)
+    found += [each for each in device_changes(*devices, rows, loop_s) if each[0] >= LEAST_SHARE * loop_s]
     found += [each for row in rows if row.seconds >= LEAST_SHARE * loop_s for each in _shorter_waits(row, loop_s, path)]
     return tuple(printable(change) for _, change in sorted(found, key=lambda each: -each[0]))
 

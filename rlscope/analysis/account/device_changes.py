@@ -19,7 +19,6 @@ def device_changes(
     work: Iterable[DeviceWorkRow],
     account: Sequence[AccountRow],
     loop_s: float,
-    least_s: float,
 ) -> Iterator[tuple[float, str]]:
     """Yield what to do about launches and copies, and the seconds of the loop that they take.
 
@@ -28,15 +27,13 @@ def device_changes(
         work: Of devices.
         account: Of the process that paces it.
         loop_s: How long that trains.
-        least_s: What takes less is nothing to change.
     """
     process = account[0].process if account else ""
     launches = [row for row in launched if row.process == process]
     for device in dict.fromkeys(row.device for row in launches):
-        found = _more_at_a_time(device, [row for row in launches if row.device == device], loop_s)
-        yield from (each for each in found if each[0] >= least_s)
+        yield from _more_at_a_time(device, [row for row in launches if row.device == device], loop_s)
     copies = [row for row in work if row.process == process and row.name.endswith(_BETWEEN_MEMORIES)]
-    yield from (each for each in _less_copied(copies, account, loop_s) if each[0] >= least_s)
+    yield from _less_copied(copies, account, loop_s)
 
 
 def _more_at_a_time(device: int, launches: Iterable[LaunchRow], loop_s: float) -> Iterator[tuple[float, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -442,19 +442,17 @@ class OwnLines:
         wanted = (None, part, purpose, stage, None, category, function)
         return self.stacks(process).places(*self._predicates(process, wanted, packs))
 
+    def times(self, process: str, **wanted: str | Collection[str]) -> list[StackTime]:
+        """Return what the process did where stacks were seen in all of these; values are those of `of`."""
+        values = [(name, _values(each)) for name, each in wanted.items()]
+        return [
+            time for time in self.stacks(process).times if all(getattr(time, name) in each for name, each in values)
+        ]
+
     def packing_share(self, process: str, **wanted: str | Collection[str]) -> float:
         """Return which part of the time in all of these packs or unpacks messages between processes, from 0 to 1."""
         stacks = self.stacks(process)
-        if not any(stacks.packs):
-            return 0.0
-        values = [(name, _values(each)) for name, each in wanted.items()]
-        seconds = sums(
-            (stacks.is_packing(time), time.seconds)
-            for time in stacks.times
-            if all(getattr(time, name) in each for name, each in values)
-        )
-        whole_s = sum(seconds.values())
-        return seconds.get(True, 0.0) / whole_s if whole_s > 0 else 0.0
+        return _share(self.times(process, **wanted), stacks.is_packing) if any(stacks.packs) else 0.0
 
     def _predicates(
         self, process: str, wanted: Sequence[str | Collection[str] | None], packs: bool | None
@@ -481,11 +479,7 @@ class OwnLines:
         What its parent was in when it forked is not that, nor is what it imports.
         """
         stacks = self.stacks(process)
-        seconds = sums(
-            (stacks.runs_own(time.stack), time.seconds) for time in stacks.times if time.category == category
-        )
-        whole_s = sum(seconds.values())
-        return seconds.get(True, 0.0) / whole_s if whole_s > 0 else 0.0
+        return _share(self.times(process, category=category), lambda time: stacks.runs_own(time.stack))
 
     def stacks(self, process: str) -> ProcessStacks:
         """Return the stacks of a process."""
@@ -514,6 +508,13 @@ def without_stacks(swept: TraceSweep) -> Iterator[str]:
 
 def _place(row: SweptPurpose | SweptStackTime) -> tuple[str, ...]:
     return row.phase, row.part, row.purpose, row.stage, row.category
+
+
+def _share(times: Iterable[StackTime], is_counted: Callable[[StackTime], bool]) -> float:
+    """Return which part of the seconds is of times that count, from 0 to 1."""
+    seconds = sums((is_counted(time), time.seconds) for time in times)
+    whole_s = sum(seconds.values())
+    return seconds.get(True, 0.0) / whole_s if whole_s > 0 else 0.0
 
 
 def _predicates(
