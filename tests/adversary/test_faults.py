@@ -150,13 +150,14 @@ def test_few_processes_may_run(most: int, tmp_path: Path) -> None:
     assert_every_verb_bears(tmp_path / "disk" / "trace")
 
 
-#: Takes all memory, goes on, and has it back before the end. Names are long: Python too asks malloc for them, so the
-#: recorder's copy is the first that gets no memory.
+#: Takes all memory in pieces of that size, goes on, and has it back before the end. Names are long: Python too asks
+#: malloc for them, so the recorder's copy is the first that gets no memory. Where the pieces are small, the thread that
+#: looks at stacks gets none either.
 USED_UP = """
 import resource
 resource.setrlimit(resource.RLIMIT_AS, (80 << 20, resource.RLIM_INFINITY))
 held, lost = [], 0
-for size in (1 << 20, 3000):
+for size in (1 << 20, {least}):
     try:
         while True:
             held.append(bytearray(size))
@@ -166,7 +167,7 @@ names = 0
 while names < 20_000:
     names += 1
     try:
-        with rlscope.operation(f"{names} " * 200):
+        with rlscope.operation(f"{{names}} " * 200):
             pass
     except MemoryError:
         lost += 1
@@ -175,8 +176,9 @@ del held
 """
 
 
-def test_a_program_that_uses_up_all_memory_and_goes_on(tmp_path: Path) -> None:
-    finished = recorded(USED_UP, tmp_path)
+@pytest.mark.parametrize("least", [3000, 600])
+def test_a_program_that_uses_up_all_memory_and_goes_on(least: int, tmp_path: Path) -> None:
+    finished = recorded(USED_UP.format(least=least), tmp_path)
     assert is_refused_or_ended(finished)
     assert "stopped: Cannot allocate memory. The program goes on; what is lost is counted." in finished.stderr
     assert_loss_is_said(tmp_path / "disk" / "trace", finished.stderr)

@@ -345,7 +345,7 @@ uint32_t Session::launch_site() {
 
 uint32_t Session::unknown_launch_site() { return is_recording() ? intern_launch_site(kNoStream, 0, Stage::kNone) : 0; }
 
-uint32_t Session::intern_launch_site(uint32_t stream, uint32_t operation, Stage stage) {
+uint32_t Session::intern_launch_site(uint32_t stream, uint32_t operation, Stage stage) try {
   State& s = state();
   int error = 0;
   uint32_t id;
@@ -359,9 +359,12 @@ uint32_t Session::intern_launch_site(uint32_t stream, uint32_t operation, Stage 
   }
   if (error) fail(error);
   return id;
+} catch (const std::bad_alloc&) {
+  fail(ENOMEM);
+  return 0;
 }
 
-DeviceWriter* Session::device_writer(uint32_t device, uint32_t context, uint32_t cuda_stream) {
+DeviceWriter* Session::device_writer(uint32_t device, uint32_t context, uint32_t cuda_stream) try {
   State& s = state();
   int error = 0;
   DeviceWriter* writer;
@@ -379,11 +382,14 @@ DeviceWriter* Session::device_writer(uint32_t device, uint32_t context, uint32_t
   }
   if (error) fail(error);
   return writer;
+} catch (const std::bad_alloc&) {
+  fail(ENOMEM);
+  return nullptr;
 }
 
 // Lets `write` add an entry to the catalog; false while nothing records.
 template <typename Write>
-bool Session::write_entry(Write write) {
+bool Session::write_entry(Write write) try {
   int error = 0;
   {
     std::lock_guard<std::mutex> lock(state().mutex);
@@ -393,6 +399,9 @@ bool Session::write_entry(Write write) {
   }
   if (error) fail(error);
   return error == 0;
+} catch (const std::bad_alloc&) {
+  fail(ENOMEM);
+  return false;
 }
 
 void Session::write_properties(std::string_view json) {
@@ -407,16 +416,19 @@ bool Session::write_stack(const StackEntry& stack) {
   return write_entry([&](ProcessFile& file) { return file.write_stack(stack); });
 }
 
-StackWriter* Session::stack_writer() {
+StackWriter* Session::stack_writer() try {
   State& s = state();
   std::lock_guard<std::mutex> lock(s.mutex);
   ProcessFile* file = file_of_this_process();
   if (!file || file->has_failed()) return nullptr;
   if (!s.stack_writer) s.stack_writer = new StackWriter(file, s.next_stream++);
   return s.stack_writer;
+} catch (const std::bad_alloc&) {
+  fail(ENOMEM);
+  return nullptr;
 }
 
-void Session::look_at_threads(std::vector<SeenThread>& threads) {
+void Session::look_at_threads(std::vector<SeenThread>& threads) try {
   threads.clear();
   State& s = state();
   std::lock_guard<std::mutex> lock(s.mutex);
@@ -429,6 +441,8 @@ void Session::look_at_threads(std::vector<SeenThread>& threads) {
     bool is_in_call = name && name->kind == NameKind::kBoundary && name->category != Category::kPython;
     threads.push_back({writer->thread_id_, is_main, is_in_call, writer->last_ticks_seen_from_outside()});
   }
+} catch (const std::bad_alloc&) {
+  fail(ENOMEM);
 }
 
 void Session::call_at_next_crossing(void (*function)()) {
@@ -443,7 +457,6 @@ std::string Session::path() {
   return file ? file->path() : std::string();
 }
 
-// Stops the recording: what comes after is counted as dropped.
 void Session::fail(int error) {
   State& s = state();
   {

@@ -49,6 +49,8 @@ struct SeenThread {
 // This thread's writer. Initial-exec: one load instead of a call on every crossing (11-13 ns a crossing against 17-18).
 extern RLSCOPE_API __thread StreamWriter* t_writer __attribute__((tls_model("initial-exec")));
 
+// Throws nothing: each library that rlscope loads has a C++ runtime of its own, and an exception that passes from one into
+// another ends the process. Where there is no memory left, recording stops.
 class RLSCOPE_API Session {
  public:
   // Follows from now on which operations are open, so that a recording that starts later begins inside them.
@@ -87,7 +89,7 @@ class RLSCOPE_API Session {
   }
 
   // Gives `name` an id, good until the process ends, and makes it known to this and later recordings. Where there is no
-  // memory left, recording stops and the id is 0, which stands for none.
+  // memory left the id is 0, which stands for none.
   static CodedId intern(NameKind kind, Category category, std::string_view name);
   static NameKind kind_of(uint32_t id);
   // The stage that an operation of this name is; kNone: no stage.
@@ -116,6 +118,8 @@ class RLSCOPE_API Session {
 
   // Of the recording; while there is none they count nothing.
   static Losses& losses();
+  // Stops the recording for the reason of this errno, which is said: what comes after is counted as dropped.
+  static void fail(int error);
 
  private:
   static constexpr size_t kMostListeners = 3;
@@ -129,7 +133,6 @@ class RLSCOPE_API Session {
   static ProcessFile* file_of_this_process();
   static bool join(ProcessFile*& file, uint32_t& stream);
   static bool has_failed();
-  static void fail(int error);
   static uint32_t intern_launch_site(uint32_t stream, uint32_t operation, Stage stage);
   static void install_handlers();
   static void prepare_fork();

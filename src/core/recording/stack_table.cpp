@@ -2,6 +2,7 @@
 #include "stack_table.h"
 
 #include <algorithm>
+#include <new>
 
 namespace rlscope {
 
@@ -16,7 +17,7 @@ uint32_t StackTable::id_of(const std::vector<StackFrame>& frames) {
   return id_of(frames, known);
 }
 
-uint32_t StackTable::id_of(const std::vector<StackFrame>& frames, std::vector<uint32_t>& known) {
+uint32_t StackTable::id_of(const std::vector<StackFrame>& frames, std::vector<uint32_t>& known) try {
   uint32_t stack = known.empty() ? 0 : known.back();
   for (size_t i = frames.size() - known.size(); i-- > 0;) {
     std::optional<uint32_t> inner = add(stack, frames[i], most_whole_);
@@ -32,6 +33,9 @@ uint32_t StackTable::id_of(const std::vector<StackFrame>& frames, std::vector<ui
     known.push_back(stack);
   }
   return stack;
+} catch (const std::bad_alloc&) {
+  known.clear();
+  return kTornStack;
 }
 
 uint32_t StackTable::id_of_cut(const std::vector<StackFrame>& frames) {

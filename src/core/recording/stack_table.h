@@ -30,7 +30,7 @@ class RLSCOPE_API StackTable {
 
   // Forgets all. `deeper`: the code that stands for the frames that are left out.
   void clear(uint32_t deeper);
-  // The id of a stack, its innermost frame first; kTornStack where it could not be written.
+  // The id of a stack, its innermost frame first; kTornStack where it could not be written, or there is no memory left.
   uint32_t id_of(const std::vector<StackFrame>& frames);
   // The same where the ids of some of its outer frames' stacks are known, the outermost first: then `known` has those of all
   // its frames, and none where it is not known whole.

@@ -15,7 +15,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <unordered_map>
+
+#include "session.h"
 
 namespace rlscope {
 namespace {
@@ -153,7 +156,7 @@ Channel* find_channel(int descriptor, const struct stat& status) {
 
 }  // namespace
 
-Descriptor look_up(int descriptor) {
+Descriptor look_up(int descriptor) try {
   int error = errno;
   struct stat status;
   Descriptor found = {Descriptor::kOther, nullptr};
@@ -168,6 +171,9 @@ Descriptor look_up(int descriptor) {
   }
   errno = error;
   return found;
+} catch (const std::bad_alloc&) {
+  Session::fail(ENOMEM);
+  return {Descriptor::kOther, nullptr};
 }
 
 }  // namespace rlscope

@@ -1,6 +1,8 @@
 // What Python asks for: which function pointers of an object are exchanged.
 #include "interception.h"
 
+#include <cerrno>
+#include <new>
 #include <string>
 
 #include "arguments.h"
@@ -10,6 +12,7 @@
 #include "function_objects.h"
 #include "method_definitions.h"
 #include "pointer_swaps.h"
+#include "session.h"
 #include "trampolines.h"
 
 namespace rlscope {
@@ -20,7 +23,7 @@ PyObject* report(bool has_room) {
   return PyErr_Format(PyExc_RuntimeError, "all %u trampolines are in use", kTrampolines);
 }
 
-PyObject* intercept(PyObject*, PyObject* args) {
+PyObject* intercept(PyObject*, PyObject* args) try {
   PyObject* object;
   const char* name;
   Category category;
@@ -38,10 +41,13 @@ PyObject* intercept(PyObject*, PyObject* args) {
     return report(swap_for_trampoline(reinterpret_cast<void**>(where), 4, category, name, object));
   }
   Py_RETURN_FALSE;
+} catch (const std::bad_alloc&) {
+  Session::fail(ENOMEM);
+  Py_RETURN_FALSE;
 }
 
 // x[i] and x[i] = v of a type that implements them natively.
-PyObject* intercept_indexing(PyObject*, PyObject* args) {
+PyObject* intercept_indexing(PyObject*, PyObject* args) try {
   PyObject* object;
   const char* name;
   Category category;
@@ -59,10 +65,13 @@ PyObject* intercept_indexing(PyObject*, PyObject* args) {
         swap_for_trampoline(reinterpret_cast<void**>(&mapping->mp_ass_subscript), 3, category, set.c_str(), object);
   }
   return report(has_room);
+} catch (const std::bad_alloc&) {
+  Session::fail(ENOMEM);
+  Py_RETURN_FALSE;
 }
 
 // The buffer protocol of a type: numpy.asarray(x), memoryview(x).
-PyObject* intercept_buffers(PyObject*, PyObject* args) {
+PyObject* intercept_buffers(PyObject*, PyObject* args) try {
   PyObject* object;
   const char* name;
   Category category;
@@ -70,10 +79,13 @@ PyObject* intercept_buffers(PyObject*, PyObject* args) {
   PyBufferProcs* procedures = reinterpret_cast<PyTypeObject*>(object)->tp_as_buffer;
   if (!procedures || !procedures->bf_getbuffer) Py_RETURN_FALSE;
   return report(swap_for_trampoline(reinterpret_cast<void**>(&procedures->bf_getbuffer), 3, category, name, object));
+} catch (const std::bad_alloc&) {
+  Session::fail(ENOMEM);
+  Py_RETURN_FALSE;
 }
 
 // Making an object of a native type from others: Type(...).
-PyObject* intercept_construction(PyObject*, PyObject* args) {
+PyObject* intercept_construction(PyObject*, PyObject* args) try {
   PyObject* object;
   const char* name;
   Category category;
@@ -81,6 +93,9 @@ PyObject* intercept_construction(PyObject*, PyObject* args) {
   auto* type = reinterpret_cast<PyTypeObject*>(object);
   if (!type->tp_init) Py_RETURN_FALSE;
   return report(swap_for_trampoline(reinterpret_cast<void**>(&type->tp_init), 3, category, name, object));
+} catch (const std::bad_alloc&) {
+  Session::fail(ENOMEM);
+  Py_RETURN_FALSE;
 }
 
 PyObject* pass_by(PyObject*, PyObject*) {
@@ -93,12 +108,15 @@ PyObject* use_again(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
-PyObject* restore_all(PyObject*, PyObject*) {
+PyObject* restore_all(PyObject*, PyObject*) try {
   use_trampolines();
   restore_pointers();
   restore_identity_of_builtins();
   restore_compiled_calls();
   restore_function_objects();
+  Py_RETURN_NONE;
+} catch (const std::bad_alloc&) {
+  Session::fail(ENOMEM);
   Py_RETURN_NONE;
 }
 

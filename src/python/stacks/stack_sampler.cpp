@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <new>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -78,7 +79,7 @@ class StackSampler {
     period_ns_ = period_ns;
     periods_of_calls_ = period_ns ? std::max<int64_t>(1, kPeriodsOfCalls * kStackPeriod_ns / period_ns) : 1;
   }
-  void begin_recording() {
+  void begin_recording() try {
     if (!period_ns_ || steps_aside_) return;
     follow_forks();
     CodeTable::count_freed();
@@ -90,6 +91,8 @@ class StackSampler {
     last_frames_.clear();
     last_ids_.clear();
     start();
+  } catch (const std::bad_alloc&) {
+    Session::fail(ENOMEM);
   }
   void start();
   void stop();
@@ -176,7 +179,13 @@ void* StackSampler::run(void* pointer) {
     random ^= random << 13, random ^= random >> 7, random ^= random << 17;
     if (!sampler->sleep_until(period + static_cast<int64_t>(random % static_cast<uint64_t>(length)))) return nullptr;
     bool is_on_credit = length == kLongestSleep_ns && sampler->saved_ns_ > -kMostSaved_ns;
-    if (length == sampler->period_ns_ || is_on_credit) sampler->look(random);
+    if (length == sampler->period_ns_ || is_on_credit) {
+      try {
+        sampler->look(random);
+      } catch (const std::bad_alloc&) {  // what earlier looks left is half changed
+        Session::fail(ENOMEM);
+      }
+    }
     if (sampler->period_ns_ != kStackPeriod_ns) length = sampler->period_until_affordable();
   }
 }

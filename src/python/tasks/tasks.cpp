@@ -4,6 +4,8 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <new>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -178,17 +180,21 @@ PythonFrame* frame_outside_contextlib(PythonFrame* frame) {
   return frame;
 }
 
-void begun_in_task(StreamWriter* writer, PythonFrame* task) {
+void begun_in_task(StreamWriter* writer, PythonFrame* task) try {
   begin(writer, thread_of(writer), generator_of(task), generator_of(root_of(task)));
+} catch (const std::bad_alloc&) {
+  Session::fail(ENOMEM);
 }
 
-void begun_inside_task(StreamWriter* writer) {
+void begun_inside_task(StreamWriter* writer) try {
   uint32_t depth = writer->depth() - 1;
   Thread& thread = thread_of(writer);
   if (!thread.running.empty() && thread.running.back().depth < depth) begin(writer, thread, nullptr, thread.running.back().root);
+} catch (const std::bad_alloc&) {
+  Session::fail(ENOMEM);
 }
 
-void sample_is_complete(StreamWriter* writer, Sample sample) {
+void sample_is_complete(StreamWriter* writer, Sample sample) try {
   PythonFrame* frame = current_frame();
   while (frame && !runs_in_steps(code_of(frame))) frame = caller_of(frame);
   if (frame) {
@@ -201,6 +207,8 @@ void sample_is_complete(StreamWriter* writer, Sample sample) {
     end_sample(root, now, sample);
   }
   writer->sample(sample);
+} catch (const std::bad_alloc&) {
+  Session::fail(ENOMEM);
 }
 
 void ended_in_task(StreamWriter* writer, uint32_t depth) {
@@ -225,16 +233,18 @@ void task_starts(PyObject* task) {
   }
 }
 
-void task_suspends(PyObject* task) {
+void task_suspends(PyObject* task) try {
   StreamWriter* writer = Session::writer();
   if (!writer) return;
   Thread& thread = thread_of(writer);
   auto first = std::find_if(thread.running.begin(), thread.running.end(),
                             [&](const Operation& operation) { return operation.task == task; });
   if (first != thread.running.end()) suspend(thread, task, first->depth);
+} catch (const std::bad_alloc&) {
+  Session::fail(ENOMEM);
 }
 
-void task_resumes(PyObject* task) {
+void task_resumes(PyObject* task) try {
   auto found = suspended().find(task);
   StreamWriter* writer = Session::writer();
   if (found == suspended().end() || !writer) return;
@@ -251,9 +261,11 @@ void task_resumes(PyObject* task) {
     frame.operation.since = writer->last_ticks();
     push(thread, frame.operation);
   }
+} catch (const std::bad_alloc&) {
+  Session::fail(ENOMEM);
 }
 
-void greenlet_switches(PyObject* from, bool goes_on, PyObject* to) {
+void greenlet_switches(PyObject* from, bool goes_on, PyObject* to) try {
   StreamWriter* writer = Session::writer();
   if (!writer) return;
   Thread& thread = thread_of(writer);
@@ -267,6 +279,8 @@ void greenlet_switches(PyObject* from, bool goes_on, PyObject* to) {
   thread.greenlet = to;
   thread.base = writer->depth();
   if (to) task_resumes(to);
+} catch (const std::bad_alloc&) {
+  Session::fail(ENOMEM);
 }
 
 bool are_tasks_suspended() { return !suspended().empty(); }
