@@ -17,6 +17,7 @@ from experiments.verdicts.corrected import add_correction, caveats_of
 from experiments.verdicts.intervals import caption_of, readable
 from experiments.verdicts.kept_verdicts import MEASURED, with_kept
 from experiments.verdicts.other_machines import kept_results
+from experiments.verdicts.published import Published
 from experiments.verdicts.results import (
     Result,
     mean_table,
@@ -62,7 +63,6 @@ def run(study: CaseStudy) -> Outcome:
         draw_kept(study, page, name, others)
         of_others += others.verdicts_on(claims, gpu_measurements(others.results))
     verdicts = with_kept(judged, study.folder, of_others)
-    page.heading("Claims")
     page.claims(verdicts)
     page.write(study.output / "index.html")
     return Outcome(verdicts, missing, executions, page.figures)
@@ -85,8 +85,8 @@ def draw_kept(study: CaseStudy, page: StudyPage, name: str, others: Measurements
     study.save_figure(figure, breakdown_figure(table, "seconds", labels, TITLE, RECORDED_TIME), table)
     caption = caption_of(f"TD3 on {others.device_name}: recorded training, without compiling.", table)
     page.show(ShownFigure(figure, caption, (f"{SUBJECT}, {others.device_name}",)))
-    page.table(readable(table))
-    page.table(readable(others.table()))
+    page.numbers(f"TD3 on {others.device_name}: recorded training", readable(table))
+    page.numbers(f"TD3 on {others.device_name}: what claims are about", readable(others.table()))
 
 
 def draw(study: CaseStudy, page: StudyPage, group: Group, results: Sequence[Result]) -> None:
@@ -97,21 +97,26 @@ def draw(study: CaseStudy, page: StudyPage, group: Group, results: Sequence[Resu
     extra = [result for result in results if result.workload.kind == "extra"]
     labels = {result.workload.name: result.workload.label for result in results}
     if shown:
-        table = mean_table(shown)
-        study.save_figure(f"{figure}_time_breakdown", breakdown_figure(table, "seconds", labels, TITLE), table)
-        page.show(ShownFigure(f"{figure}_time_breakdown", f"{title}: time of the whole training", (subject,), TIME))
-        page.table(readable(table))
-        table = mean_transitions(shown)
-        study.save_figure(f"{figure}_transitions", transitions_figure(table, "per_iteration", labels, TITLE), table)
-        caption = f"{title}: entries into the backend, CUDA and the simulator"
-        page.show(ShownFigure(f"{figure}_transitions", caption, (subject,), TRANSITIONS))
-        page.table(readable(table))
+        published = Published(HERE)
+        stem, table = f"{figure}_time_breakdown", mean_table(shown)
+        drawn = breakdown_figure(table, "seconds", labels, TITLE, outlines=published.outlines(stem))
+        study.save_figure(stem, drawn, table)
+        caption = published.caption(stem, f"{title}: time of the whole training.")
+        page.show(ShownFigure(stem, caption, (subject,), TIME))
+        page.numbers(f"{title}: published and measured seconds", published.beside(stem, table, "seconds"))
+        page.numbers(f"{title}: time of the whole training", readable(table))
+        stem, table = f"{figure}_transitions", mean_transitions(shown)
+        drawn = transitions_figure(table, "per_timestep", labels, TITLE, published.outlines(stem))
+        study.save_figure(stem, drawn, table)
+        caption = published.caption(stem, f"{title}: entries into the backend, CUDA and the simulator.")
+        page.show(ShownFigure(stem, caption, (subject,), TRANSITIONS))
+        page.numbers(f"{title}: published and measured entries", published.beside(stem, table, "per_timestep"))
+        page.numbers(f"{title}: entries", readable(table))
     left_out_s = sum(result.left_out_s for result in results) / max(len(results), 1)
     page.paragraph(f"Recorded outside the three stages and left out: {duration(left_out_s)} of an average run.")
     if extra:
-        page.paragraph("For single claims, in no figure:")
-        page.table(readable(mean_table(extra)))
-        page.table(readable(mean_transitions(extra)))
+        page.numbers(f"{title}: for single claims, in no figure: time", readable(mean_table(extra)))
+        page.numbers(f"{title}: for single claims, in no figure: entries", readable(mean_transitions(extra)))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from experiments.verdicts.claims import judge, load_claims
 from experiments.verdicts.corrected import add_correction, caveats_of
 from experiments.verdicts.intervals import readable
 from experiments.verdicts.kept_verdicts import with_kept
+from experiments.verdicts.published import Published
 from experiments.verdicts.results import (
     ON_GPU,
     Result,
@@ -46,26 +47,28 @@ def run(study: CaseStudy) -> Outcome:
 
     page = StudyPage("Case study: algorithm choice", study.output, METHOD, *study.left_out, *failures)
     add_correction(page, results)
-    measured = {}
+    published, measured = Published(HERE), {}
     for group in study.groups:
         chosen = [result for result in results if result.workload.group == group.name]
         if not chosen:
             continue
         table = mean_table(chosen)
         labels = {result.workload.name: result.workload.label for result in chosen}
-        study.save_figure(group.figure, breakdown_figure(table, "percent", labels, "RL algorithm"), table)
+        outlines = published.outlines(group.figure)
+        figure = breakdown_figure(table, "percent", labels, "RL algorithm", outlines=outlines)
+        study.save_figure(group.figure, figure, table)
         measured[group.name] = measurements(chosen) | (gpu_measurements(chosen) if hardware() == "gpu" else {})
-        page.heading(group.name)
-        page.show(ShownFigure(group.figure, group.caption, (group.name,)))
+        page.heading(published.heading(group.figure, group.name))
+        page.show(ShownFigure(group.figure, published.caption(group.figure, group.caption), (group.name,)))
         left_out_s = sum(result.left_out_s for result in chosen) / len(chosen)
         page.paragraph(f"Recorded outside training and left out: {duration(left_out_s)} of an average run.")
-        page.table(readable(table))
+        page.numbers(f"Published and measured, {group.name}", published.beside(group.figure, table, "percent"))
+        page.numbers(f"Shares of training, {group.name}", readable(table))
 
     claims = load_claims(HERE / "claims.toml")
     judged = judge(claims, measured, hardware(), study.is_provisional, bool(failures), caveats_of(results))
     verdicts = with_kept(judged, study.folder)
     add_runs(page, zip((result.workload for result in results), (run.trace for run in executions), strict=True))
-    page.heading("Claims")
     page.claims(verdicts)
     page.write(study.output / "index.html")
     return Outcome(verdicts, failures, executions, page.figures)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from experiments.verdicts.claims import DIFFERS, Verdict, counts, measured_text
+from experiments.verdicts.claims import DIFFERS, Verdict, counts
 from experiments.verdicts.study_page import ShownFigure, chip, count_chips, figure_of
 from rlscope.page.plain_page import link
 from rlscope.text import as_html
@@ -52,7 +52,7 @@ def picture(folder: str, figure: ShownFigure | None) -> str:
 def line(study: str, verdict: Verdict) -> str:
     """Return a verdict as HTML: of what, what was measured and claimed, and why it differs if it does."""
     claim = verdict.claim
-    measured = f": {measured_text(verdict.measured)} (it holds if {claim.condition})" if verdict.measured else ""
+    measured = f": {verdict.measured_text} (it holds if {claim.condition})" if verdict.measured else ""
     why = f". Why it may differ: {claim.may_differ}" if verdict.verdict == DIFFERS else ""
     said = f"{claim.id}, {verdict.subject}: {claim.statement}{measured}{why}."
     keys = {"study": study, "claim": claim.id, "hardware": claim.hardware, "verdict": verdict.verdict}

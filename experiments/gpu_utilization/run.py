@@ -59,7 +59,7 @@ def draw(study: CaseStudy, page: StudyPage, title: str, suffix: str, results: Me
     page.show(ShownFigure(f"{FIGURE}{suffix}", CAPTION, (title,)))
     if table["sm_efficiency"].isna().all():
         page.paragraph("The device's counters were not sampled; `rlscope inspect` of the run's trace says why.")
-    page.table(results.tables.points)
+    page.numbers(f"What was measured, {title}", results.tables.points)
 
 
 if __name__ == "__main__":

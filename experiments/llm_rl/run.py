@@ -80,7 +80,7 @@ def draw(study: CaseStudy, page: StudyPage, title: str, suffix: str, results: Me
         name = f"fig_llm_overlap{suffix}"
         study.save_figure(name, overlap_figure(overlap), overlap)
         page.show(ShownFigure(name, caption_of(OVERLAP, overlap), (title,), "fig_llm_overlap"))
-        page.table(readable(overlap))
+        page.numbers(f"Overlap, {title}", readable(overlap))
 
 
 if __name__ == "__main__":

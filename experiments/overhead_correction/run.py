@@ -36,7 +36,6 @@ from experiments.verdicts.claims import (
     Verdict,
     judge,
     load_claims,
-    measured_text,
 )
 from experiments.verdicts.intervals import caption_of, readable
 from experiments.verdicts.results import executed_of
@@ -51,8 +50,8 @@ from rlscope.trace.reader import Trace, open_trace
 HERE = Path(__file__).parent
 FIGURE = "fig_overhead_correction"
 CAPTION = (
-    "Overhead correction. Above the bars: bias, what correction leaves (+) or takes too much (-). Below: what "
-    "correction takes off, by source, beside what was measured."
+    "Figure 11 of RL-Scope's paper, recorded here: overhead correction. Above the bars: bias, what correction leaves "
+    "(+) or takes too much (-). Below: what correction takes off, by source, beside what was measured."
 )
 METHOD = (
     "Each workload trains in four processes that do the same work from the same seed and take turns, burst by burst: "
@@ -100,7 +99,7 @@ def run(study: CaseStudy) -> Outcome:
     labels = {name: workload.label for name, workload in workloads.items()}
     study.save_figure(FIGURE, overhead_figure(table, labels, PANELS), table)
     page.show(ShownFigure(FIGURE, caption_of(CAPTION, table)))
-    page.table(readable(table))
+    page.numbers("What recording adds and correction takes off", readable(table))
     add_runs(page, [(study_run.workload, execution.trace / ON) for study_run, execution in executed])
 
     groups = {name: workload.kind for name, workload in workloads.items()}
@@ -108,7 +107,6 @@ def run(study: CaseStudy) -> Outcome:
     uncorrected = measurements({name: found.uncorrected for name, found in draws.items()}, groups)
     claims = load_claims(HERE / "claims.toml")
     verdicts = verdicts_of(claims, measured, uncorrected, study.is_provisional, bool(missing))
-    page.heading("Claims")
     page.claims(verdicts)
     page.write(study.output / "index.html")
     return Outcome(verdicts, missing, [execution for _, execution in executed], page.figures)
@@ -266,7 +264,7 @@ def without_idle_praise(verdict: Verdict, uncorrected: Mapping[str, Estimate]) -
     claim = verdict.claim
     if verdict.verdict != HOLDS or claim.metric not in LEFT or claim.verdict_on(uncorrected[claim.metric]) != HOLDS:
         return verdict
-    remark = f"would hold with no correction at all: {measured_text(uncorrected[claim.metric])}"
+    remark = f"would hold with no correction at all: {claim.measured_text(uncorrected[claim.metric])}"
     return replace(verdict, verdict=UNDECIDED, remark=remark)
 
 

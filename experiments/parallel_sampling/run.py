@@ -80,7 +80,6 @@ def run(study: CaseStudy) -> Outcome:
     draw(study, page, sampled, parts)
     add_runs(page, [(study_run.workload, execution.trace) for study_run, execution in executed])
     verdicts = judged(metrics_of(sampled, parts), study.is_provisional, caveats_of(analyses))
-    page.heading("Claims")
     page.claims(verdicts)
     page.write(study.output / "index.html")
     return Outcome(verdicts, missing, [execution for _, execution in executed], page.figures)
@@ -107,8 +106,8 @@ def draw(study: CaseStudy, page: StudyPage, sampled: Sequence[Sampled], parts: p
         page.show(ShownFigure("fig_sampling_diagnostic", caption, kind="fig_sampling_diagnostic"))
         page.paragraph(PARTS)
     if any(run.environment == TIMED for run in sampled):
-        page.paragraph("Sampling an iteration, beside the model with the same ends of episodes:")
-        page.table(readable(comparison_table(sampled)))
+        caption = "Sampling an iteration, beside the model with the same ends of episodes"
+        page.numbers(caption, readable(comparison_table(sampled)))
 
 
 def mean_parts(parts: pd.DataFrame) -> pd.DataFrame:

@@ -77,7 +77,7 @@ def draw_run(study: CaseStudy, page: StudyPage, inference: str, title: str, suff
     figure = process_view(run.phases, run.dependencies, run.utilization.dropna(), run.device_timeline)
     study.save_figure(name, figure, run.phases)
     labels = {entry.name: entry.label for entry in study.matrix.entries}
-    caption = f"{labels[inference]}: a column of bars for each process."
+    caption = f"Figure 8 of RL-Scope's paper, recorded here: {labels[inference]}, a column of bars for each process."
     page.show(ShownFigure(name, caption, (title,), FIGURES[inference]))
     page.paragraph("How long processes took for each phase, and which one ended it last:")
     page.table(phase_groups(run.phases.itertuples()).table)

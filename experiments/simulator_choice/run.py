@@ -20,6 +20,7 @@ from experiments.verdicts.corrected import add_correction, caveats_of
 from experiments.verdicts.intervals import caption_of, readable
 from experiments.verdicts.kept_verdicts import with_kept
 from experiments.verdicts.other_machines import origin_here, verdicts_on_machines
+from experiments.verdicts.published import Published
 from experiments.verdicts.results import (
     Result,
     by_workload,
@@ -103,7 +104,6 @@ def run(study: CaseStudy) -> Outcome:
     about_device = [claim for claim in claims if claim.figure == DEVICE]
     verdicts = [*with_kept(judged, study.folder), *verdicts_on_devices(study, page, about_device, on_device)]
     add_runs(page, [(study_run.workload, execution.trace) for study_run, execution in executed])
-    page.heading("Claims")
     page.claims(verdicts)
     page.write(study.output / "index.html")
     return Outcome(verdicts, missing, [execution for _, execution in executed], page.figures)
@@ -132,7 +132,7 @@ def draw_device(study: CaseStudy, page: StudyPage, title: str, suffix: str, resu
     name = f"fig_simulator_gpu{suffix}"
     study.save_figure(name, device_figure(table, labels), table)
     page.show(ShownFigure(name, caption_of(DEVICE_CAPTION, table), (title,), DEVICE))
-    page.table(readable(table))
+    page.numbers(f"Simulators on a GPU: {title}", readable(table))
 
 
 def shown_in(group: Group, matrix: Matrix, results: Sequence[Result]) -> list[Result]:
@@ -150,15 +150,18 @@ def draw(study: CaseStudy, page: StudyPage, group: Group, results: Sequence[Resu
         return
     table = mean_table(results)
     labels = {result.workload.name: result.workload.label for result in results}
-    figure = breakdown_figure(table, "percent", labels, "Simulator", log_totals=True)
+    published = Published(HERE)
+    outlines = published.outlines(group.figure)
+    figure = breakdown_figure(table, "percent", labels, "Simulator", log_totals=True, outlines=outlines)
     study.save_figure(group.figure, figure, table)
-    page.heading(group.title)
-    page.show(ShownFigure(group.figure, group.caption, (group.name, *labels)))
+    page.heading(published.heading(group.figure, group.title))
+    page.show(ShownFigure(group.figure, published.caption(group.figure, group.caption), (group.name, *labels)))
     left_out_s = sum(result.left_out_s for result in results) / len(results)
     page.paragraph(f"Recorded outside training and left out: {duration(left_out_s)} of an average run.")
     shares = table[table["stage"] == "simulation"].groupby("workload")["percent"].sum()
     page.paragraph(f"Simulation has its smallest share in {shares.idxmin()}: {in_percent(shares.min())} %.")
-    page.table(readable(table))
+    page.numbers(f"Published and measured, {group.title}", published.beside(group.figure, table, "percent"))
+    page.numbers(f"Shares of training, {group.title}", readable(table))
 
 
 def measurements(matrix: Matrix, results: Sequence[Result]) -> dict[str, dict[str, dict[str, Estimate]]]:

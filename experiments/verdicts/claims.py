@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -23,6 +24,18 @@ IN_CUDA = "time inside CUDA calls is judged only without what recording adds to 
 UNCORRECTED = "times include what recording added"
 ACROSS = "the interval reaches across the limit"
 NO_CORE = "the limit is nearer than what waiting for a core may change: the runs waited for one"
+#: Of measurements, by how their names end; the first that fits.
+UNITS = {
+    "correlation$": "",
+    "percent|_share$|_share_of_|occupancy$|efficiency$": "%",
+    "_hours$": "h",
+    "_ms$": "ms",
+    "_us$": "µs",
+    "_per_s$": "/s",
+    "_s$": "s",
+    "_log2$": "powers of two",
+    "_to_|_gain|speedup|_spread|inflation": "times",
+}
 #: The version of claims.json.
 SCHEMA = 1
 BY_CALCULATION = (
@@ -49,6 +62,9 @@ class Claim:
         corrected: it is about time inside CUDA calls, to which recording adds much: judged without that, or not at all.
         untested: why nothing is measured for it, where that is so: one sentence.
         figure: what the figure draws that shows it, where those of its study draw different things.
+        unit: of the measurement, where its name does not end as those of UNITS do.
+        answer: the study's question answered by it, a sentence with the places {measured} and {published}; as a rule
+            empty.
     """
 
     id: str
@@ -64,6 +80,8 @@ class Claim:
     corrected: bool = False
     untested: str = ""
     figure: str = ""
+    unit: str = ""
+    answer: str = ""
 
     def __post_init__(self) -> None:
         if self.above is None and self.below is None and not self.untested:
@@ -89,6 +107,18 @@ class Claim:
         """Return the limits for people: "> 7 and < 10"."""
         limits = ((">", self.above), ("<", self.below))
         return " and ".join(f"{sign} {digits(limit)}" for sign, limit in limits if limit is not None)
+
+    def measured_text(self, estimate: Estimate | None) -> str:
+        """Return a measurement with its unit and its interval, and how many repetitions of what are behind it."""
+        if estimate is None:
+            return ""
+        unit = self.unit or next((unit for name, unit in UNITS.items() if re.search(name, self.metric)), "")
+        value = f"{digits(estimate.value)} {unit}".rstrip()
+        if estimate.is_calculated:
+            return value
+        if estimate.low is None or estimate.high is None:
+            return f"{value} (no interval, {estimate.counted})"
+        return f"{value} ({digits(estimate.low)} to {digits(estimate.high)}, {estimate.counted})"
 
     def verdict_on(self, estimate: Estimate) -> str:
         """Return what the whole interval of a measurement says."""
@@ -129,6 +159,11 @@ class Verdict:
     def is_calculated(self) -> bool:
         """Return whether it is about a number that follows from published ones."""
         return self.measured is not None and self.measured.is_calculated
+
+    @property
+    def measured_text(self) -> str:
+        """Return what was measured, for people; empty where nothing was."""
+        return self.claim.measured_text(self.measured)
 
     @property
     def text(self) -> str:
@@ -224,7 +259,7 @@ def claims_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
             "subject": verdict.subject,
             "published": verdict.claim.published,
             "holds if": verdict.claim.condition,
-            value: measured_text(verdict.measured),
+            value: verdict.measured_text,
             "verdict": verdict.text,
             "remark": verdict.remark,
         }
@@ -232,21 +267,23 @@ def claims_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     )
 
 
-def measured_text(estimate: Estimate | None) -> str:
-    """Return a value with its interval, and how many repetitions of what are behind it."""
-    if estimate is None:
-        return ""
-    if estimate.is_calculated:
-        return digits(estimate.value)
-    if estimate.low is None or estimate.high is None:
-        return f"{digits(estimate.value)} (no interval, {estimate.counted})"
-    return f"{digits(estimate.value)} ({digits(estimate.low)} to {digits(estimate.high)}, {estimate.counted})"
-
-
 def counts(verdicts: Sequence[Verdict]) -> str:
     """Return how many verdicts there are of each kind: "3 holds, 1 undecided". Of calculated numbers none count."""
     found = Counter(verdict.verdict for verdict in verdicts if not verdict.is_calculated)
     return ", ".join(f"{found[kind]} {kind}" for kind in KINDS if found[kind])
+
+
+def answers(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return what answers the study's question, a sentence for each subject that it was measured for."""
+    asked = [verdict for verdict in verdicts if verdict.claim.answer]
+    found = [
+        f"{verdict.subject}: {verdict.claim.answer}".format(
+            measured=verdict.measured_text, published=verdict.claim.published
+        )
+        for verdict in asked
+        if verdict.measured
+    ]
+    return found or [f"Not answered here. {verdict.claim.statement}: {verdict.remark}." for verdict in asked[:1]]
 
 
 def counts_text(verdicts: Sequence[Verdict]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.harness.provenance import remark_on
-from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, Claim, Verdict, judge_one, measured_text
+from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, Claim, Verdict, judge_one
 from experiments.verdicts.statistics import Estimate
 from rlscope.errors import UsageError
 
@@ -39,8 +39,8 @@ def broken_claims(verdicts: Sequence[Verdict], hardware: Sequence[Mapping[str, A
             if now and now.claim.verdict_on(before) == HOLDS:
                 sentences.append(
                     f"{now.claim.id} ({now.subject}) is broken: {now.claim.statement}. It holds if "
-                    f"{now.claim.metric} is {now.claim.condition}: {measured_text(before)} in {path}, "
-                    f"{measured_text(now.measured)} now"
+                    f"{now.claim.metric} is {now.claim.condition}: {now.claim.measured_text(before)} in {path}, "
+                    f"{now.measured_text} now"
                 )
     return sentences
 
@@ -79,7 +79,7 @@ def contradicted_claims(verdicts: Sequence[Verdict]) -> list[str]:
     """Return a sentence for each claim that differs where as much was run as was published; calculations are none."""
     return [
         f"{each.claim.id} ({each.subject}) differs, with as much run as published: {each.claim.statement}. It holds if "
-        f"{each.claim.metric} is {each.claim.condition}: {measured_text(each.measured)} now"
+        f"{each.claim.metric} is {each.claim.condition}: {each.measured_text} now"
         for each in verdicts
         if each.verdict == DIFFERS and not each.provisional and not each.is_calculated
     ]

@@ -285,7 +285,6 @@ def draw_and_judge(
     """
     claims = load_claims(study.folder / "claims.toml")
     verdicts = verdicts_on_machines(study, page, claims, here, load_one, draw, metrics_of)
-    page.heading("Claims")
     page.claims(verdicts)
     page.write(study.output / "index.html")
     return verdicts

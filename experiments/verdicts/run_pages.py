@@ -42,8 +42,8 @@ def add_runs(page: StudyPage, traces: Iterable[tuple[Workload, Path]]) -> None:
         first.setdefault(workload, trace)
     rows = [run_page(workload, trace, page.output) for workload, trace in first.items()]
     if rows:
-        page.heading("Where the time of each run went")
-        page.table(pd.DataFrame(rows), markup={"page": lambda target: link(target, "page of the run")})
+        markup = {"page": lambda target: link(target, "page of the run")}
+        page.numbers("Where the time of each run went", pd.DataFrame(rows), markup)
 
 
 def run_page(workload: Workload, directory: Path, output: Path) -> RunPage:

@@ -1,11 +1,13 @@
 """This file makes the page of a study: figures, and the verdicts on its claims with the figure beside each."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.verdicts.claims import BY_CALCULATION, KINDS, Verdict, claims_table, counts, split
+import pandas as pd
+
+from experiments.verdicts.claims import BY_CALCULATION, KINDS, Verdict, answers, claims_table, counts, split
 from rlscope.page.plain_page import Page
 from rlscope.text import as_html
 
@@ -54,6 +56,7 @@ class StudyPage(Page):
         super().__init__(title)
         self.output = output
         self.figures: list[ShownFigure] = []
+        self._numbers: list[str] = []
         for sentence in first:
             self.paragraph(sentence)
 
@@ -62,8 +65,30 @@ class StudyPage(Page):
         self.figures.append(figure)
         self.figure(figure.stem, figure.caption)
 
+    def numbers(
+        self, caption: str, table: pd.DataFrame, markup: Mapping[str, Callable[[Any], str]] | None = None
+    ) -> None:
+        """Show a table at the end of the page, folded; `markup` is as in `table`."""
+        if table.empty:
+            return
+        page = Page("")
+        page.table(table, caption, markup=markup)
+        self._numbers.append(f"<details><summary>{as_html(caption)}</summary>{page.body}</details>")
+
+    def write(self, path: Path) -> None:
+        """Write the page."""
+        if self._numbers:
+            self.heading("Numbers")
+            self.add("".join(self._numbers))
+        super().write(path)
+
     def claims(self, verdicts: Sequence[Verdict]) -> None:
-        """Show the verdicts, each beside its figure, and what was calculated apart from the rest."""
+        """Answer the study's question above all else; show the verdicts, each beside its figure, and what was
+        calculated apart from the rest.
+        """
+        said = "".join(f'<p class="answer">{as_html(sentence)}</p>' for sentence in answers(verdicts))
+        self._parts.insert(0, said)
+        self.heading("Claims")
         judged, calculated = split(verdicts)
         self.add(f"<p>{count_chips(counts(judged))}</p>")
         table = claims_table(judged).assign(hardware=[verdict.claim.hardware for verdict in judged])

@@ -84,10 +84,15 @@ class Page:
         """Add HTML, in which each name has gone through `as_html`."""
         self._parts.append(markup)
 
+    @property
+    def body(self) -> str:
+        """Return what is on the page so far, as HTML."""
+        return "\n".join(self._parts)
+
     def write(self, path: Path) -> None:
         """Write the page."""
-        body, buttons = "\n".join(self._parts), '<span id="buttons"></span>'
-        page = document(self._title, buttons, body, "", script(PLAIN_MODULES), IMAGES)
+        buttons = '<span id="buttons"></span>'
+        page = document(self._title, buttons, self.body, "", script(PLAIN_MODULES), IMAGES)
         path.write_text(page, encoding="utf-8")
 
 

@@ -1,6 +1,7 @@
 """This file draws groups of numbered, stacked bars with their keys, for breakdowns and transitions alike."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -25,9 +26,44 @@ KEYS_LEFT = 1.02  # in widths of the axes
 BESIDE: Mapping[str, Any] = {"loc": "upper left", "bbox_to_anchor": (KEYS_LEFT, 1.0), "borderaxespad": 0}
 #: How large a legend's boxes are, so that one sees their hatch.
 HATCHED: Mapping[str, Any] = {"handlelength": 2.6, "handleheight": 1.7}
+#: No colour of a resource, and dark enough beside all of them.
+OUTLINE: Mapping[str, Any] = {"edgecolor": "crimson", "linestyle": (0, (2.5, 1.2)), "linewidth": 1.3}
 LONGEST_NAME = 60  # characters under a group of bars
 
 Look = tuple[str, str]  # fill colour and hatch
+
+
+@dataclass(frozen=True)
+class Outlines:
+    """What another machine had, drawn as dashed outlines over the bars.
+
+    Attributes:
+        heights: by workload: a column for each stage, and `training_s`; NaN draws nothing.
+        label: in the legend.
+    """
+
+    heights: pd.DataFrame
+    label: str
+
+    def draw(self, axes: Axes, workloads: Iterable[str], bars: Sequence[str], width: float) -> None:
+        """Draw an outline for each bar, and make room for the tallest.
+
+        Args:
+            axes: where the bars are.
+            workloads: of the groups, from left to right.
+            bars: of a group, from left to right: columns of `heights`.
+            width: of a bar.
+        """
+        found = self.heights.reindex(index=list(workloads), columns=list(bars))
+        for number, bar in enumerate(bars):
+            x = [group + (number - (len(bars) - 1) / 2) * width for group in range(len(found))]
+            axes.bar(x, found[bar], width, fill=False, **OUTLINE)
+        bottom, top = axes.get_ylim()
+        axes.set_ylim(bottom, max(top, 1.08 * found.max().max()))
+
+    def patch(self) -> Patch:
+        """Return the legend's entry."""
+        return Patch(fill=False, label=self.label, **OUTLINE)
 
 
 def figure_width(workloads: int) -> float:

@@ -12,6 +12,7 @@ from rlscope.plots import style
 from rlscope.plots.bars import (
     GROUP_WIDTH,
     Look,
+    Outlines,
     category_patch,
     draw_keys,
     draw_stacks,
@@ -34,6 +35,7 @@ def breakdown_figure(
     title: str = "",
     time: str = TRAINING_TIME,
     log_totals: bool = False,
+    outlines: Outlines | None = None,
 ) -> Figure:
     """Draw a breakdown in the published look.
 
@@ -44,6 +46,7 @@ def breakdown_figure(
         title: what the workloads differ in, under all groups.
         time: what the seconds are, written along the axes.
         log_totals: show the total times on a scale of powers of two.
+        outlines: what another machine had, in the unit of `value`.
 
     Returns:
         The figure; the caller saves it. Stages, categories and resources that the published figures lack get their
@@ -59,11 +62,14 @@ def breakdown_figure(
         draw_totals(totals, table.groupby("workload", sort=False)["training_s"].first(), len(stages), log_totals)
         totals.set_ylabel(time, size=7)
         draw_stacks(bars, table, value, stages, look)
+        if outlines:
+            outlines.draw(totals, workloads, ["training_s"], total_width(len(stages)))
+            outlines.draw(bars, workloads, stages, GROUP_WIDTH / len(stages))
         keep_ticks_off_the_edge(bars)
         bars.set_ylabel(PERCENT if value == "percent" else time)
         name_groups(bars, workloads, labels or {}, title)
         figure.align_ylabels()
-        draw_keys(figure, totals, bars, legend(table), stages)
+        draw_keys(figure, totals, bars, [*legend(table), *([outlines.patch()] if outlines else [])], stages)
     return figure
 
 
@@ -71,12 +77,17 @@ def draw_totals(axes: Axes, training_s: pd.Series, bars_in_group: int, log_scale
     """Draw one black bar per workload, as wide as one bar below."""
     axes.set_axisbelow(True)
     axes.grid(axis="y", color="darkgrey", linewidth=0.8)
-    axes.bar(range(len(training_s)), training_s, min(GROUP_WIDTH / bars_in_group, GROUP_WIDTH / 3), color="black")
+    axes.bar(range(len(training_s)), training_s, total_width(bars_in_group), color="black")
     if log_scale:
         axes.set_yscale("log", base=2)
     else:
         axes.set_ylim(0, 1.08 * max(training_s.max(), 1e-12))
         axes.locator_params(axis="y", nbins=5)
+
+
+def total_width(bars_in_group: int) -> float:
+    """Return the width of the bar of a total, in groups."""
+    return min(GROUP_WIDTH / bars_in_group, GROUP_WIDTH / 3)
 
 
 def keep_ticks_off_the_edge(axes: Axes) -> None:

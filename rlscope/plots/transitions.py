@@ -7,7 +7,16 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from rlscope.plots import style
-from rlscope.plots.bars import Look, category_patch, draw_keys, draw_stacks, figure_width, name_groups
+from rlscope.plots.bars import (
+    GROUP_WIDTH,
+    Look,
+    Outlines,
+    category_patch,
+    draw_keys,
+    draw_stacks,
+    figure_width,
+    name_groups,
+)
 from rlscope.plots.breakdown import PUBLISHED_BARS, shown
 from rlscope.plots.folding import PUBLISHED_TRANSITIONS
 
@@ -19,7 +28,11 @@ VALUE_LABELS = {
 
 
 def transitions_figure(
-    table: pd.DataFrame, value: str = "per_iteration", labels: Mapping[str, str] | None = None, title: str = ""
+    table: pd.DataFrame,
+    value: str = "per_iteration",
+    labels: Mapping[str, str] | None = None,
+    title: str = "",
+    outlines: Outlines | None = None,
 ) -> Figure:
     """Draw transitions in the published look.
 
@@ -28,6 +41,7 @@ def transitions_figure(
         value: "per_iteration", "per_timestep" or "count", the column with the heights of the bars.
         labels: text under the groups, where it is not the workload's name.
         title: what the workloads differ in, under all groups.
+        outlines: what another machine had, in the unit of `value`.
     """
     stages = shown(PUBLISHED_BARS, style.STAGE_ORDER, table["stage"])
     workloads = list(dict.fromkeys(table["workload"]))
@@ -35,9 +49,11 @@ def transitions_figure(
         figure = Figure(figsize=(figure_width(len(workloads)), style.PANEL_INCHES), dpi=200)
         axes = figure.subplots()
         draw_stacks(axes, table, value, stages, look)
+        if outlines:
+            outlines.draw(axes, workloads, stages, GROUP_WIDTH / len(stages))
         axes.set_ylabel(VALUE_LABELS[value])
         name_groups(axes, workloads, labels or {}, title)
-        draw_keys(figure, axes, axes, legend(), stages)
+        draw_keys(figure, axes, axes, [*legend(), *([outlines.patch()] if outlines else [])], stages)
     return figure
 
 

@@ -20,7 +20,6 @@ from experiments.verdicts.claims import (
     counts_text,
     judge,
     load_claims,
-    measured_text,
     write_claims,
 )
 from experiments.verdicts.corrected import Caveats
@@ -116,7 +115,7 @@ def test_the_text_of_a_verdict_says_how_far_to_rely_on_it() -> None:
     assert verdict_on(3.0, 1.5, 3.5, provisional=False).text == "undecided"
     few = verdict_on(3.0, None, None, repetitions=2, unit=ITERATIONS)
     assert (few.text, few.remark) == ("undecided (provisional)", "no interval (n=2 iterations)")
-    assert measured_text(few.measured) == "3 (no interval, n=2 iterations)"
+    assert few.measured_text == "3 (no interval, n=2 iterations)"
 
 
 def test_what_is_calculated_stands_apart_and_is_not_counted(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from experiments.parallel_sampling.lock_step import PRESETS
 from experiments.parallel_sampling.measurements import Sampled, options_of
 from experiments.parallel_sampling.metrics import comparison_table, measured_hours, metrics_of
 from experiments.parallel_sampling.model import BATCHED, LOCK_STEP, common_metrics, model_hours, preset_metrics
-from experiments.verdicts.claims import HOLDS, NOT_TESTABLE, load_claims, measured_text
+from experiments.verdicts.claims import HOLDS, NOT_TESTABLE, load_claims
 from experiments.verdicts.corrected import NO_CAVEATS
 from experiments.verdicts.statistics import exact
 from rlscope.plots import figure_files
@@ -277,7 +277,8 @@ def test_there_are_no_parts_where_nobody_was_seen_to_ask_the_policy() -> None:
 
 
 def test_what_is_calculated_has_no_interval() -> None:
-    assert measured_text(exact(51.5)) == "51.5"
+    waste = next(claim for claim in CLAIMS if claim.metric == "model_waste_hours")
+    assert waste.measured_text(exact(51.5)) == "51.5 h"
 
 
 def planned(budget: str, output: Path, monkeypatch: pytest.MonkeyPatch) -> list[StudyRun]:

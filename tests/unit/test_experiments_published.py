@@ -1,0 +1,95 @@
+"""What the published figures show stands in the study's own axes, and its number in caption and heading."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.patches import Rectangle
+
+from experiments.harness.matrix import load_matrix
+from experiments.verdicts.claims import load_claims
+from experiments.verdicts.published import FILE, Published
+from experiments.verdicts.statistics import exact
+from rlscope.plots.bars import OUTLINE
+from rlscope.plots.breakdown import breakdown_figure
+
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+STUDIES = sorted(path.parent for path in EXPERIMENTS.glob(f"*/{FILE}"))
+CHOICE = Published(EXPERIMENTS / "algorithm_choice")
+STAGES = ("backpropagation", "inference", "simulation")
+#: Of claims that count nothing which has a unit.
+WITHOUT_A_UNIT = {
+    "calls_to_time_correlation",
+    "callbacks_100_minus_1000",
+    "launches_slope_off_one",
+    "kernels_slope_off_one",
+    "counters_refused",
+}
+
+
+def table_of(workloads: tuple[str, ...], percent: float) -> pd.DataFrame:
+    rows = [(name, stage, "python", "cpu", percent, 1.0, 100.0) for name in workloads for stage in STAGES]
+    columns = ["workload", "stage", "category", "resource", "percent", "seconds", "training_s"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+@pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
+def test_what_was_published_is_of_workloads_and_figures_that_the_study_has(study: Path) -> None:
+    matrix, table = load_matrix(study / "runs.toml"), Published(study).table
+    assert set(table["workload"]) <= {entry.name for entry in matrix.entries}
+    drawn = {group.figure for group in matrix.groups}
+    assert all(any(stem.startswith(figure) for figure in drawn if figure) for stem in table["stem"])
+    assert not table.duplicated(["stem", "workload"]).any()
+    assert table["simulation"].notna().all()
+
+
+@pytest.mark.parametrize("study", ["algorithm_choice", "simulator_choice"])
+def test_shares_of_a_published_training_are_a_whole(study: str) -> None:
+    shares = Published(EXPERIMENTS / study).table[list(STAGES)].dropna().sum(axis=1)
+    assert shares.between(99, 101).all()  # each was read to 0.3 points
+
+
+def test_published_bars_are_outlines_around_the_measured_ones() -> None:
+    table = table_of(("PPO", "unpublished"), 10.0)
+    totals, bars = breakdown_figure(table, outlines=CHOICE.outlines("fig_algorithm_choice")).get_axes()
+    pieces = [patch for patch in bars.patches if isinstance(patch, Rectangle)]
+    measured = {round(bar.get_x(), 3) for bar in pieces if bar.get_fill()}
+    dashed = [bar for bar in pieces if not bar.get_fill()]
+    known = {round(bar.get_x(), 3): bar.get_height() for bar in dashed if bar.get_height() > 0}
+    assert list(known.values()) == [39.3, 15.1, 46.6] and set(known) <= measured
+    assert {to_hex(bar.get_edgecolor()) for bar in dashed} == {to_hex(OUTLINE["edgecolor"])}
+    assert bars.get_ylim()[1] > 46.6
+    of_totals = [bar.get_height() for bar in totals.patches if isinstance(bar, Rectangle) and not bar.get_fill()]
+    assert of_totals[0] == 3820 and totals.get_ylim()[1] > 3820
+
+
+def test_published_stands_beside_measured_where_both_are_known() -> None:
+    beside = CHOICE.beside("fig_algorithm_choice", table_of(("PPO", "unpublished"), 10.0), "percent")
+    assert beside.to_dict("list") == {
+        "workload": ["PPO"] * 3,
+        "stage": list(STAGES),
+        "published": [39.3, 15.1, 46.6],
+        "measured": [10.0] * 3,
+    }
+    assert CHOICE.beside("fig_other", table_of(("PPO",), 10.0), "percent").empty
+    assert CHOICE.outlines("fig_other") is None
+
+
+def test_a_figure_says_which_published_one_it_is() -> None:
+    assert CHOICE.heading("fig_algorithm_choice", "walker") == "Figure 5: walker"
+    assert CHOICE.heading("fig_other", "walker") == "walker"
+    assert CHOICE.caption("fig_algorithm_choice", "Said.").startswith("Figure 5 of RL-Scope's paper")
+    assert CHOICE.caption("fig_other", "Said.") == "Said."
+
+
+def test_every_measurement_has_a_unit() -> None:
+    claims = [claim for path in EXPERIMENTS.glob("*/*claims.toml") for claim in load_claims(path)]
+    assert {claim.metric for claim in claims if not claim.measured_text(exact(2.5)).removeprefix("2.5")} == (
+        WITHOUT_A_UNIT
+    )
+
+
+def test_each_study_has_a_claim_that_answers_its_question() -> None:
+    for path in EXPERIMENTS.glob("*/claims.toml"):
+        assert any("{measured}" in claim.answer for claim in load_claims(path)), path
