@@ -26,6 +26,7 @@ from rlscope.record.declared.tracing import Operations, is_tracing, meet, stages
 LIBRARY = "jaxlib._jax"
 PYTHON = _native.callback("jax.jit: compiling")  # also where a call was made before the recording began
 
+ACTING = _native.guessed_stage("inference")
 BACKPROPAGATION = FunctionHook("jax._src.api", "value_and_grad", ("backpropagation",), is_traced=True)
 
 Function = Callable[..., Any]
@@ -112,6 +113,7 @@ def _making(make: Function) -> Function:
         compiled = make(name, function, missed, *args, **kwargs)
         source.made.add(compiled)
         _native.label_compiled(compiled, label_of(source.met))
+        _native.follow_acting(compiled, ACTING, "jax", _is_library(function))
         return compiled
 
     return pjit
@@ -128,8 +130,13 @@ def _own_code(function: Any) -> Any:
     """
     while isinstance(function, functools.partial) or hasattr(function, "__wrapped__"):
         function = function.func if isinstance(function, functools.partial) else function.__wrapped__
-    is_library = (getattr(function, "__module__", None) or "").partition(".")[0] in ("jax", "flax", "optax")
-    return None if is_library or hasattr(function, "__self__") else getattr(function, "__code__", None)
+    if _is_library(function) or hasattr(function, "__self__"):
+        return None
+    return getattr(function, "__code__", None)
+
+
+def _is_library(function: Any) -> bool:
+    return (getattr(function, "__module__", None) or "").partition(".")[0] in ("jax", "flax", "optax")
 
 
 def _source_of(function: Function) -> _Source:
@@ -231,6 +238,7 @@ BOUNDARIES = (
             )
         ),
         launched=(f"{LIBRARY}.ArrayImpl",),
+        held="_base_array",
         awaiting=(
             f"{LIBRARY}.ArrayImpl.block_until_ready",
             f"{LIBRARY}.ArrayImpl._single_device_array_to_np_array_did_copy",  # float(x), x.tolist()

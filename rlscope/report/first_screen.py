@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.cells import cell_len
 
 from rlscope.analysis.account.findings import findings
-from rlscope.analysis.account.words import Line, account_lines, account_title, folded, unknown_share
+from rlscope.analysis.account.words import Line, account_lines, account_title, folded, unknown_share, unnamed_share
 from rlscope.analysis.analysis import Analysis
 from rlscope.report.screen import Screen, padded, print_parts
 from rlscope.report.sentences import counter_lines, misnested_lines, stage_name_lines
@@ -15,8 +15,9 @@ from rlscope.text.numbers import duration, percent
 
 #: A screen has at most so many lines, of these so many for causes, for changes and for what is missing.
 MOST_LINES, MOST_CAUSES, MOST_CHANGES, MOST_FINDINGS, MOST_REASONS = 25, 8, 3, 2, 2
-#: Of what is not known, less needs no line that says what to do.
+#: Of what is not known, or of what is in no stage, less needs no line that says what to do.
 LEAST_UNKNOWN = 0.05
+NAMING = "docs/naming-stages.md"
 #: In the first column of a cause.
 INDENT = "  "
 
@@ -115,7 +116,10 @@ def _more(analysis: Analysis, screen: Screen) -> Iterator[str]:
     yield ""
     if analysis.account:
         unknown = unknown_share(analysis)
-        todo = "; name what runs there: docs/naming-stages.md" if unknown >= LEAST_UNKNOWN else ""
+        todo = f"; name what runs there: {NAMING}" if unknown >= LEAST_UNKNOWN else ""
         yield from screen.filled(f"Not known: {percent(unknown)}{todo}", "", INDENT)
+        unnamed = unnamed_share(analysis)
+        if unnamed >= LEAST_UNKNOWN:
+            yield from screen.filled(f"In no stage: {percent(unnamed)}; name these functions: {NAMING}", "", INDENT)
     directory = analysis.directory
     yield from screen.filled(f"More: rlscope analyze {directory} --all; rlscope report {directory}", "", INDENT)

@@ -96,6 +96,18 @@ def test_a_training_in_one_call_is_in_its_operation_from_the_first_call_on(recor
     assert found + compiling == pytest.approx(first + second, abs=TOLERANCE * (first + second) + no_core)
 
 
+def test_networks_written_by_hand_act_and_learn(record_pytorch: Record) -> None:
+    recording = record_pytorch("jax_acting.py")
+    printed = recording.printed
+    inside = [row for row in recording.analysis["breakdown"] if row["phase"] == "measured"]
+    took = sum(row["seconds"] for row in inside)
+    for stage in PUBLISHED_STAGES:
+        found = sum(row["seconds"] for row in inside if row["stage"] == stage)
+        assert found / took == pytest.approx(printed["seconds"][stage] / took, abs=0.03), stage
+    crossings = recording.main_sweep()["crossings"]
+    assert crossings["jax.jit(choose)"] >= printed["turns"]
+
+
 def test_sbx_has_the_operations_of_stable_baselines3(record_pytorch: Record) -> None:
     recording = record_pytorch("sbx_few.py")
     printed = recording.printed

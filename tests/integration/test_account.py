@@ -82,3 +82,21 @@ def test_an_update_that_grows_is_told(tmp_path: Path) -> None:
     recording = record(tmp_path / "trace", SCRIPT.name, "graph")
     grown = [row for row in recording.analysis["durations"] if row["grows"]]
     assert "backpropagation" in {row["stage"] for row in grown}
+
+
+@pytest.mark.parametrize(
+    ("kind", "cause", "function"),
+    [("table", "no_stage", "Table.learn"), ("network", "no_stage", "Network."), ("own", "no_loop", "Table.learn")],
+)
+def test_what_learns_without_a_library_is_in_no_stage_and_said_with_its_function(
+    kind: str, cause: str, function: str, tmp_path: Path
+) -> None:
+    recording = record(tmp_path / "trace", "unnamed_learners.py", kind)
+    assert recording.returncode == 0, recording.stderr
+    rows = [row for row in recording.analysis["account"] if row["cause"] not in AROUND]
+    row = max((row for row in rows if row["cause"] == cause), key=lambda row: row["seconds"])
+    assert row["function"].startswith(function) and Path(row["file"]).name == "unnamed_learners.py"
+    assert {row["stage"] for row in recording.analysis["breakdown"]} <= {"simulation", "(none)"}, "nothing is guessed"
+    shown = rlscope("analyze", recording.trace).stdout
+    assert row["function"] in shown and f"unnamed_learners.py:{row['line']}" in shown
+    assert "docs/naming-stages.md" in shown

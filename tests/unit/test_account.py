@@ -13,8 +13,8 @@ from trace_builder import ProcessScript, certain_cost, parse_script, write_scrip
 from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis.account.account import _left_by_recording, group_name, public_name
 from rlscope.analysis.account.causes import Cause
-from rlscope.analysis.account.findings import findings
-from rlscope.analysis.account.words import account_lines, folded
+from rlscope.analysis.account.findings import findings, notes
+from rlscope.analysis.account.words import account_lines, folded, unnamed_share
 from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.correction.corrected import Correction
 from rlscope.analysis.table_rows import BreakdownRow
@@ -22,6 +22,7 @@ from rlscope.analysis.tables.purposes import PurposeRow
 from rlscope.model import ANOMALIES, COMPILING, STAGES, Category, Purpose
 from rlscope.report.first_screen import MOST_LINES, screen_lines
 from rlscope.report.screen import Screen
+from rlscope.text.numbers import percent
 from rlscope.trace.manifest import read_manifest, write_manifest
 from rlscope.trace.reader import open_trace
 
@@ -247,9 +248,38 @@ def test_a_large_row_in_no_stage_is_divided_by_the_lines_that_lead_to_it(tmp_pat
         ("json.dump", "/me/a.py", "main", 30, "json.dump"),
     ]  # fmt: skip
     assert [round(row.line_share, 2) for row in rows] == [1, 0.5, 1]
+    assert [round(row.apart_share, 2) for row in rows] == [1, 1, 1]
     assert len({row.evidence for row in rows}) == 1
     lines = [line for line in account_lines(analysis) if line.name == "in no stage, Python"]
     assert [round(line.seconds * 1e9) for line in lines] == [200, 100, 30]
+    assert [line.where for line in lines] == [
+        "copy.deepcopy in main, me/a.py:3", "sample, me/b.py:8", "json.dump in main, me/a.py:5",
+    ]  # fmt: skip
+
+
+#: Learning and acting of a program that no rule knows, seen three times; the second by a helper of NumPy.
+UNNAMED = """process stop=130
+thread 0
+{loop}
+stacks 9
+40 sees 0 <module>:/me/a.py:1 Agent.learn:/me/a.py:7
+80 sees 0 <module>:/me/a.py:1 Agent.learn:/me/a.py:7 _amax:/lib/python3.11/numpy/_core/_methods.py:1
+120 sees 0 <module>:/me/a.py:1 make.<locals>.act:/me/a.py:9
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "share"), [("0 + simulation\n1 -\n129 + simulation\n130 -", "65 %"), ("", "67 %")], ids=["loop", "none"]
+)
+def test_what_no_rule_knows_is_shown_with_the_programs_own_function(loop: str, share: str, tmp_path: Path) -> None:
+    analysis = analyzed(tmp_path, UNNAMED.format(loop=loop))
+    (line,) = (line for line in account_lines(analysis) if line.name.startswith("in no "))
+    assert line.where == "Agent.learn, me/a.py:7"
+    assert ["rlscope record --operation" in note for note in notes(analysis)] == [True]
+    (naming,) = (said for said in screen_lines(analysis, Screen(80)) if "docs/naming-stages.md" in said)
+    assert percent(unnamed_share(analysis)) in naming
+    # Of few stacks one line is told, and of what passes there no more than they show.
+    assert [("Agent.learn" in change, share in change) for change in analysis.changes] == [(True, True)]
 
 
 def test_a_comprehension_is_a_part_of_its_function(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ class AccountRow(Row):
         called: What was called there and had most of it: a function of a library, or a native one; else empty.
         apart: The function that is for this alone, so that to change it changes nothing else: what was called there, or
             the program's own one; else empty.
+        apart_share: Which part of the row's stacks passes it, from 0 to 1; 0 where it is empty.
         evidence: The rows of which table, and which of them, they are the sum of.
     """
 
@@ -61,6 +62,7 @@ class AccountRow(Row):
     line_share: float
     called: str
     apart: str
+    apart_share: float
     evidence: str
 
 
@@ -202,14 +204,16 @@ def _module(process: str, key: _Key, lines: OwnLines) -> str:
 
 
 def _row(process: str, key: _Key, module: str, ns: int, share: float, found: OwnLine | None) -> AccountRow:
-    function, file, line, line_share, called, apart = "", "", 0, 0.0, "", ""
+    function, file, line, line_share, called, apart, apart_share = "", "", 0, 0.0, "", "", 0.0
     if found is not None:
         function, file, line, line_share = found.function, found.path, found.line, found.line_share
         called = _called(found, key)
         apart = _apart(found, key.cause, called)
+        if apart:  # of a function that was called there no more is known than that most of the line's time passes it
+            apart_share = found.share if apart == found.function else found.line_share
     return AccountRow(
         process, key.cause.value, key.stage, key.category, module, key.on, ns / NS_PER_S, share, key.assumed,
-        function, file, line, line_share, called, apart, key.evidence,
+        function, file, line, line_share, called, apart, apart_share, key.evidence,
     )  # fmt: skip
 
 

@@ -174,7 +174,7 @@ def _less_of(rows: Iterable[AccountRow], loop_s: float) -> Iterator[tuple[float,
             else:
                 same.append(row)
     for same in found:
-        seconds = sum(row.seconds for row in same)
+        seconds = sum(row.seconds * row.apart_share for row in same)
         if seconds >= LEAST_SHARE * loop_s:
             share, place = percent(seconds / loop_s), _place(same[0])
             yield seconds, f"call {same[0].apart} less often, or make it cheaper: {share} of the loop pass at {place}"

@@ -20,7 +20,7 @@ LEAST_NOTED = 0.05
 #: As many operations in no stage are named.
 UNNAMED_SHOWN = 3
 HOW_TO_NAME = (
-    'Name it with `with rlscope.operation("simulation"):` around it, or without an edit with `rlscope record '
+    'Name what it does with `with rlscope.operation("simulation"):` around it, or without an edit with `rlscope record '
     f"--operation simulation=MODULE:FUNCTION`; {', '.join(STAGES[1:-1])} and {STAGES[-1]} are the other stages"
 )
 #: Operations that are for something else than training.
@@ -55,7 +55,10 @@ def notes(tables: RunTables) -> list[str]:
             "second counts for one of them only: `rlscope analyze --by thread,stage` shows each thread."
         )
     if not path.time.has_loop:
-        found.append(f"Nothing that was recorded shows where the training loop of {path.process} is.")
+        found.append(
+            f"Nothing that was recorded shows where the training loop of {path.process} is: it stepped no environment, "
+            f"and called no network or optimizer, that is known. {HOW_TO_NAME}."
+        )
     return [printable(sentence) for sentence in (*found, *_unnamed_sentences(tables, path.process))]
 
 

@@ -146,8 +146,23 @@ def _where(row: AccountRow, tables: RunTables) -> str:
         return f"{digits(cores.ready_threads)} {of} ready for {digits(cores.usable)} cores"
     if not row.line:
         return ""
+    what = row.called if Cause(row.cause).is_known else _unnamed(row)
     place = line_text(row.file, row.line)
-    return f"{row.called}, {place}" if row.called else place
+    return f"{what}, {place}" if what else place
+
+
+def _unnamed(row: AccountRow) -> str:
+    """Say what the program does where nothing is known of it: its own function, and what that called there."""
+    function = row.function.rpartition("<locals>.")[2]
+    is_helper = row.called.rpartition(".")[2].startswith("_")
+    if function.startswith("<"):  # a module or a lambda, which tells nothing
+        return row.called
+    return f"{row.called} in {function}" if row.called and not is_helper else function
+
+
+def unnamed_share(tables: RunTables) -> float:
+    """Return the share of the wall time that is in no stage, or no loop, at lines of the program, from 0 to 1."""
+    return sum(row.share for row in tables.account if not Cause(row.cause).is_known and row.line)
 
 
 def unknown_share(tables: RunTables) -> float:

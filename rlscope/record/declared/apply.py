@@ -82,7 +82,7 @@ class Declarations:
         for dotted, owner in _types(boundary.buffers):
             _native.intercept_buffers(owner, f"{dotted}.__buffer__", category)
         for dotted, owner in _types(boundary.launched):
-            _native.follow_launched(owner, f"{dotted}.__buffer__", category)
+            _native.follow_launched(owner, f"{dotted}.__buffer__", category, boundary.held)
         for dotted in boundary.awaiting:
             if (function := resolve(dotted)) is not None:
                 _native.intercept_awaiting(function, dotted, category)

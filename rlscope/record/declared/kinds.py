@@ -40,6 +40,7 @@ class Boundary:
         buffers: Types of which it is a crossing to get the memory, as numpy.asarray(x) does.
         launched: Types whose objects get their values after the call that made them has returned. Who waits for one is
             in the operation in which it was made, also who waits to get its memory, as numpy.asarray(x) does.
+        held: The attribute under which other objects of their base class have one, as JAX's keys have an array.
         awaiting: Dotted names of functions that wait for such an object, their first argument, or for all in a list.
         constructed: Types of which it is a crossing to make an object, as a tensor of an array.
         function_objects: Types whose objects, and those of types derived from them, stand for a native function each,
@@ -67,6 +68,7 @@ class Boundary:
     indexed: tuple[str, ...] = ()
     buffers: tuple[str, ...] = ()
     launched: tuple[str, ...] = ()
+    held: str = ""
     awaiting: tuple[str, ...] = ()
     constructed: tuple[str, ...] = ()
     function_objects: tuple[tuple[str, str], ...] = ()

@@ -16,11 +16,6 @@
 namespace rlscope {
 namespace {
 
-struct Launch {
-  Place place;
-  uint64_t number;  // so many came before it
-};
-
 // By address, guarded by the GIL. An object that is made where another one died takes its place here, since all of them are
 // noted when they are made.
 std::unordered_map<PyObject*, Launch>& launches() {
@@ -29,6 +24,8 @@ std::unordered_map<PyObject*, Launch>& launches() {
 }
 uint64_t launched;
 allocfunc original_allocate;
+PyTypeObject* base_of_launched;
+PyObject* held;  // the attribute under which other objects of that base have one, or null
 
 // Not the training loop itself, nor a callback or log: these are around what computes.
 bool is_of_algorithm(const Place& place) {
@@ -40,8 +37,9 @@ PyObject* allocate(PyTypeObject* type, Py_ssize_t items) {
   StreamWriter* writer = object ? Session::writer() : nullptr;
   if (!writer) return object;
   Place place = Session::place_of(*writer);
-  if (is_of_algorithm(place)) {
-    launches()[object] = {place, launched++};
+  Origin origin = t_origin;
+  if (origin.is_known() || is_of_algorithm(place)) {
+    launches()[object] = {place, launched++, origin};
   } else {
     launches().erase(object);
   }
@@ -49,19 +47,19 @@ PyObject* allocate(PyTypeObject* type, Py_ssize_t items) {
 }
 
 // Of an object, or of those in a list the one that was launched last, on which the others hardly wait.
-const Launch* launch_of(PyObject* awaited) {
-  auto& known = launches();
-  if (!PyList_CheckExact(awaited)) {
-    auto found = known.find(awaited);
-    return found == known.end() ? nullptr : &found->second;
-  }
+const Launch* launch_awaited(PyObject* awaited) {
+  if (!PyList_CheckExact(awaited)) return launch_of(awaited);
   const Launch* last = nullptr;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(awaited); i++) {
-    auto found = known.find(PyList_GET_ITEM(awaited, i));
-    if (found != known.end() && (!last || found->second.number > last->number)) last = &found->second;
+    const Launch* launch = launch_of(PyList_GET_ITEM(awaited, i));
+    if (launch && (!last || launch->number > last->number)) last = launch;
   }
   return last;
 }
+
+// What only waits returns what it was given, or nothing.
+bool is_value(PyObject* result, PyObject* awaited) { return result && result != awaited && result != Py_None; }
+bool is_value(int error, PyObject*) { return error == 0; }
 
 // A function that waits, or the slot of a type through which others get an object's memory.
 struct Awaiting {
@@ -100,7 +98,8 @@ Result await(Awaiting& function, PyObject* awaited, Arguments... arguments) {
   if (!writer) return original(arguments...);
   if (function.id.id == 0) function.id = Session::intern(NameKind::kBoundary, function.category, function.name);
   uint32_t outside = writer->depth();
-  const Launch* launch = awaited ? launch_of(awaited) : nullptr;
+  const Launch* launch = awaited ? launch_awaited(awaited) : nullptr;
+  Origin origin = launch ? launch->origin : Origin();
   if (launch) reopen(writer, *launch);
   uint32_t inside = writer->depth();
   bool is_begun = writer->begin(function.id);
@@ -108,6 +107,7 @@ Result await(Awaiting& function, PyObject* awaited, Arguments... arguments) {
   if (t_writer == writer) {  // differs in a child forked off inside
     if (is_begun) writer->end_to(inside);
     while (writer->depth() > outside) end_reopened(writer);
+    if (origin.is_known() && is_value(result, awaited)) note_read(writer, origin);
   }
   return result;
 }
@@ -156,7 +156,8 @@ PyObject* follow_launched(PyObject*, PyObject* args) {
   PyObject* object;
   const char* name;
   Category category;
-  if (!PyArg_ParseTuple(args, "O!sO&", &PyType_Type, &object, &name, parse_category, &category)) return nullptr;
+  const char* held_as = "";
+  if (!PyArg_ParseTuple(args, "O!sO&|s", &PyType_Type, &object, &name, parse_category, &category, &held_as)) return nullptr;
   auto* type = reinterpret_cast<PyTypeObject*>(object);
   auto** where = reinterpret_cast<void**>(&type->tp_alloc);
   PyBufferProcs* procedures = type->tp_as_buffer;
@@ -166,6 +167,8 @@ PyObject* follow_launched(PyObject*, PyObject* args) {
   if (!is_swapped(where)) {
     launches().clear();  // of those who may have died since an earlier recording
     original_allocate = type->tp_alloc;
+    base_of_launched = type->tp_base;
+    Py_XSETREF(held, *held_as ? PyUnicode_InternFromString(held_as) : nullptr);
     swap_pointer(where, reinterpret_cast<void*>(allocate), object);
   }
   return report(put_stand_in(&procedures->bf_getbuffer, &StandIns::memory, name, category, object));
@@ -183,8 +186,9 @@ PyObject* intercept_awaiting(PyObject*, PyObject* args) {
 
 PyMethodDef functions[] = {
     {"follow_launched", follow_launched, METH_VARARGS,
-     "follow_launched(type, name, category)\n--\n\nNote in which operation each object of a type is made that gets its "
-     "values later, and record who waits for them to get the object's memory. False: it cannot be followed."},
+     "follow_launched(type, name, category, held='')\n--\n\nNote in which operation each object of a type is made that gets "
+     "its values later, and record who waits for them to get the object's memory. Other objects of its base class may have "
+     "one under the attribute `held`. False: it cannot be followed."},
     {"intercept_awaiting", intercept_awaiting, METH_VARARGS,
      "intercept_awaiting(function, name, category)\n--\n\nRecord calls of a function that waits for such an object, its first "
      "argument, or for all in a list, in the operation that made it. False: it cannot be intercepted."},
@@ -192,6 +196,19 @@ PyMethodDef functions[] = {
 };
 
 }  // namespace
+
+const Launch* launch_of(PyObject* object) {
+  if (Py_TYPE(object)->tp_alloc == allocate) {
+    auto found = launches().find(object);
+    return found == launches().end() ? nullptr : &found->second;
+  }
+  if (!held || !PyObject_TypeCheck(object, base_of_launched)) return nullptr;
+  PyObject* inside = PyObject_GetAttr(object, held);
+  if (!inside) PyErr_Clear();
+  const Launch* launch = inside && inside != object ? launch_of(inside) : nullptr;
+  Py_XDECREF(inside);
+  return launch;
+}
 
 bool add_launched_objects(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
 

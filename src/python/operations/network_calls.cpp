@@ -2,7 +2,6 @@
 // its half that runs at every call. The function that is followed stays the object it is, with another entry point.
 #include "network_calls.h"
 
-#include <frameobject.h>  // for Python 3.10
 #include <algorithm>
 #include <array>
 #include <unordered_map>
@@ -11,12 +10,10 @@
 #include "hooked.h"
 #include "scope.h"
 #include "session.h"
+#include "sites.h"
 
 namespace rlscope {
 namespace {
-
-// How many callers tell a place from others: a method of the agent serves both purposes, its callers do not.
-constexpr int kCallers = 4;
 
 // A process learns what its places are from what it does first, so that the first window knows: from so many calls of
 // networks. A step of an optimizer teaches as much as a thousand.
@@ -76,35 +73,6 @@ struct Thread {
   bool is_busy() const { return is_inside || is_stepping || backwards > 0; }
 };
 thread_local Thread t_thread;
-
-int last_instruction(PyFrameObject* frame) {
-#if PY_VERSION_HEX >= 0x030B0000
-  return PyFrame_GetLasti(frame);
-#else
-  return frame->f_lasti;
-#endif
-}
-
-uint64_t mix(uint64_t number, uint64_t more) {
-  number = (number ^ more) * 0x9E3779B97F4A7C15u;  // 2^64 over the golden ratio, as in Fibonacci hashing
-  return number ^ number >> 32;
-}
-
-// A number made of where `frame` and its callers are. Two sites with one number are as rare as in any 64-bit hash.
-uint64_t site_of(PyFrameObject* frame) {
-  uint64_t site = 0;
-  Py_XINCREF(frame);
-  for (int caller = 0; frame && caller < kCallers; caller++) {
-    PyCodeObject* code = PyFrame_GetCode(frame);
-    site = mix(site, reinterpret_cast<uint64_t>(code) + static_cast<uint64_t>(last_instruction(frame)));
-    Py_DECREF(code);
-    PyFrameObject* back = PyFrame_GetBack(frame);
-    Py_DECREF(frame);
-    frame = back;
-  }
-  Py_XDECREF(frame);
-  return site;
-}
 
 // The answer of one of PyTorch's functions, -1 where it has none.
 long long ask(PyObject* question) {
@@ -251,7 +219,7 @@ PyObject* call_within(PyObject* scope, bool lasts, const Call& call) {
 }
 
 PyObject* call_with_gradients(Thread& thread, PyObject* network, const Call& call) {
-  uint64_t site = site_of(PyEval_GetFrame());
+  uint64_t site = site_of(current_frame());
   uint64_t place = mix(site, reinterpret_cast<uint64_t>(network));
   Role role = role_of_call(thread, place, site, network);
   if (!is_examined(places[place].backwards + 1)) {
@@ -439,7 +407,7 @@ bool begin_backward(Thread& thread, PyObject* outputs) {
   Py_XDECREF(found);
   forget_backward(thread);
   forget_outputs(thread);
-  thread.backward = site_of(PyEval_GetFrame());
+  thread.backward = site_of(current_frame());
   if (is_decided && enter_scope(backpropagation)) return true;
   thread.backwards--;
   return false;

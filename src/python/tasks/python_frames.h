@@ -43,6 +43,11 @@ struct PythonFrame {
 inline PythonFrame* current_frame() { return PyThreadState_Get()->frame; }
 inline PythonFrame* caller_of(PythonFrame* frame) { return frame->f_back; }
 inline PyCodeObject* code_of(PythonFrame* frame) { return frame->f_code; }
+inline PyObject* globals_of(PythonFrame* frame) { return frame->f_globals; }
+// A number for the instruction at which the frame is.
+inline uint64_t instruction_of(PythonFrame* frame) {
+  return reinterpret_cast<uint64_t>(frame->f_code) + static_cast<uint64_t>(frame->f_lasti);
+}
 // The coroutine or generator that the frame is of, a borrowed reference.
 inline PyObject* generator_of(PythonFrame* frame) { return frame->f_gen; }
 inline bool has_not_started(PyObject* generator) {
@@ -70,6 +75,8 @@ inline PythonFrame* caller_of(PythonFrame* frame) {
   return frame;
 }
 inline PyCodeObject* code_of(PythonFrame* frame) { return frame->code; }
+inline PyObject* globals_of(PythonFrame* frame) { return frame->globals; }
+inline uint64_t instruction_of(PythonFrame* frame) { return reinterpret_cast<uint64_t>(frame->last_instruction); }
 inline PyObject* generator_of(PythonFrame* frame) {
   return reinterpret_cast<PyObject*>(reinterpret_cast<char*>(frame) - offsetof(PyGenObject, gi_iframe));
 }
