@@ -460,6 +460,24 @@ def test_what_a_stage_packs_for_messages_is_not_what_it_is_for(tmp_path: Path) -
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("work", ["", "1 + simulation\n100 -", "2 + simulator:mujoco.MjModel.from_xml_path\n98 -"])
+def test_environments_that_are_made_in_the_loop_are_a_cause(work: str, tmp_path: Path) -> None:
+    make = "make:/lib/python3.11/gymnasium/envs/registration.py:9 Ant.__init__:/lib/python3.11/gymnasium/ant.py:5"
+    analysis = analyzed(tmp_path, LOOP.format(work=work, frames=make))
+    row = max(analysis.account, key=lambda row: row.seconds)
+    assert (row.cause, row.called, row.file, row.line, row.seconds > 95e-9) == (
+        "making", "gymnasium.envs.registration.make", "/me/a.py", 3, True
+    )  # fmt: skip
+    assert analysis.changes == (Cause.MAKING.change,)
+
+
+def test_what_a_worker_does_is_not_the_making_in_which_it_was_started(tmp_path: Path) -> None:
+    make = "make_vec:/lib/python3.11/gymnasium/envs/registration.py:9"
+    begun = f"{make} BaseProcess._bootstrap:/lib/python3.11/multiprocessing/process.py:1 step:/me/b.py:2"
+    analysis = analyzed(tmp_path, LOOP.format(work="1 + simulation\n100 -", frames=begun))
+    assert {row.cause for row in analysis.account} == {"simulation", "inference", "backpropagation"}
+
+
 @pytest.mark.parametrize(
     ("place", "is_said"), [(["/me/a.py", 5], True), ([], False), (["/me/a.py", "5"], False), (None, False)]
 )
@@ -500,6 +518,26 @@ def test_many_updates_of_short_calls_are_a_change(updates: int, call: int, is_sa
         script += f"{end} -\n"
     analysis = analyzed(tmp_path, f"{script}{end} progress 10\n")
     assert ["update less often" in change for change in analysis.changes] == [True] * is_said
+
+
+@pytest.mark.parametrize(
+    ("answers", "call", "updates", "is_said"),
+    [(10, 10, 1, True), (9, 10, 1, False), (10, 30, 1, False), (10, 10, 2, False), (20, 10, 0, True)],
+)
+def test_a_policy_that_answers_for_one_timestep_at_a_time_is_a_change(
+    answers: int, call: int, updates: int, is_said: bool, tmp_path: Path
+) -> None:
+    """Ten timesteps, with so many answers of 100 us each, in which PyTorch is called for so many."""
+    script, end = "process stop=10000000\nthread 0\n0 baseline 0\n0 ran 0\n", 0
+    names = [("inference", "linear")] * answers + [("backpropagation", "_C._EngineBase.run_backward")] * updates
+    for begin, (operation, name) in enumerate(names):
+        end = (begin + 1) * 100_000
+        script += f"{end - 100_000} + {operation}\n{end - 90_000} + backend:torch.{name}\n"
+        script += f"{end - 90_000 + call * 1000} -\n{end} -\n{end} ran 100000\n"
+    analysis = analyzed(tmp_path, f"{script}{end} progress 10\nstacks 9\n50000 sees 0 <module>:/me/a.py:3\n")
+    said = [change for change in analysis.changes if "several environments" in change]
+    facts = f"{answers} answers for 10 timesteps", "a.py:3"
+    assert [[fact in change for fact in facts] for change in said] == [[True, True]] * is_said
 
 
 #: 40 ns of a library's function in simulation, 30 of two libraries' in inference.

@@ -14,7 +14,7 @@ from rlscope.analysis.rows import sums
 from rlscope.analysis.sweep import TraceSweep
 from rlscope.analysis.table_rows import BreakdownRow
 from rlscope.analysis.tables.crossings import CrossingRow
-from rlscope.model import ANOMALIES, COMPILING, Category
+from rlscope.model import ANOMALIES, COMPILING, INFERENCE, Category
 from rlscope.record.blocking import EVENTS, LOCK, NETWORK, PIPE, PROCESS, TIMER
 from rlscope.text import encodable, line_text, printable
 from rlscope.text.numbers import digits, duration, percent
@@ -31,8 +31,8 @@ _ANOMALIES = "do not detect anomalies of autograd while training: it looks at a 
 _OF_CPU = tuple(category.label for category in (Category.PYTHON, Category.NATIVE, Category.BACKEND))
 #: Where PyTorch's calls are shorter on average, their number takes time, and not what is in a batch.
 _SHORT_S = 20e-6
-#: One update in so many timesteps is often.
-_LONG_BETWEEN = 2
+#: One update in so many timesteps is often; where there is less than one in so many, networks answer for the policy.
+_LONG_BETWEEN, _SELDOM_BETWEEN = 2, 10
 _PYTORCH, _BACKWARD = "torch.", ".run_backward"
 #: A `with` statement takes a lock by such a function; who waits for an answer of another thread calls others.
 _OF_WITH = ".__enter__"
@@ -75,32 +75,40 @@ def noted_of(swept: TraceSweep, path: OwnerPath | None) -> Noted:
     return Noted(anomalies, again)
 
 
-class Updates(NamedTuple):
-    """This says how often a process updated its networks.
+class Batches(NamedTuple):
+    """This says how often a process used its networks.
 
     Attributes:
-        times: How often gradients were computed.
+        updates: How often gradients were computed.
+        answers: How often networks were asked without one.
         timesteps: For so many timesteps.
         call_s: How long a call of PyTorch took on average.
     """
 
-    times: int
+    updates: int
+    answers: int
     timesteps: int
     call_s: float
 
 
-def updates_of(
-    crossings: Iterable[CrossingRow], breakdown: Iterable[BreakdownRow], path: OwnerPath | None, timesteps: int | None
-) -> Updates | None:
-    """Return how often the process that paces a run updated networks; None if never, or nothing tells of timesteps."""
+def batches_of(
+    swept: TraceSweep,
+    crossings: Iterable[CrossingRow],
+    breakdown: Iterable[BreakdownRow],
+    path: OwnerPath | None,
+    timesteps: int | None,
+) -> Batches | None:
+    """Return how often the process that paces a run used networks; None if never, or nothing tells of timesteps."""
     process = path.process if path is not None else ""
     counts = {row.boundary: row.count for row in crossings if row.process == process}
     counts = {boundary: count for boundary, count in counts.items() if boundary.startswith(_PYTORCH)}
-    count = sum(count for boundary, count in counts.items() if boundary.endswith(_BACKWARD))
-    if not timesteps or not count:
+    if not timesteps or not counts:
         return None
+    updates = sum(count for boundary, count in counts.items() if boundary.endswith(_BACKWARD))
+    times = [row for each in swept.processes if each.name == process for row in each.found.cpu_times]
+    answers = sum(row.begins for row in times if (row.stage, row.operation) == (INFERENCE, INFERENCE))
     calls_s = sum(row.seconds for row in breakdown if (row.process, row.category) == (process, Category.BACKEND.label))
-    return Updates(count, timesteps, calls_s / sum(counts.values()))
+    return Batches(updates, answers, timesteps, calls_s / sum(counts.values()))
 
 
 def changes_of(
@@ -108,7 +116,7 @@ def changes_of(
     cores: CoreUse,
     path: OwnerPath | None,
     noted: Noted,
-    updates: Updates | None,
+    batches: Batches | None,
     devices: tuple[Iterable[LaunchRow], Iterable[DeviceWorkRow]],
 ) -> tuple[str, ...]:
     """Return the changes that the evidence supports, that of the cause with most time first; each is an order.
@@ -118,7 +126,7 @@ def changes_of(
         cores: What it had of them.
         path: What paces it.
         noted: By the process that paces it.
-        updates: Of it; None if nothing is known of them.
+        batches: Of it; None if nothing is known of them.
         devices: Launches for which they waited, and what they did.
     """
     rows = [row for row in account if Cause(row.cause) not in AROUND]
@@ -135,7 +143,10 @@ def changes_of(
             found += [(saved, change) for change in _changes(cause, rows, cores, path)]
     update_s = seconds.get(Cause.UPDATE, 0.0)
     if update_s >= LEAST_SHARE * loop_s:
-        found += [(update_s, change) for change in _cheaper_updates(noted.anomalies, updates)]
+        found += [(update_s, change) for change in _cheaper_updates(noted.anomalies, batches)]
+    inference_s = seconds.get(Cause.INFERENCE, 0.0)
+    if inference_s >= LEAST_SHARE * loop_s:
+        found += [(inference_s, change) for change in _more_at_once(batches, rows)]
     found += _less_of(rows, loop_s)
     found += [each for each in device_changes(*devices, rows, loop_s) if each[0] >= LEAST_SHARE * loop_s]
     found += [each for row in rows if row.seconds >= LEAST_SHARE * loop_s for each in _shorter_waits(row, loop_s, path)]
@@ -153,13 +164,26 @@ def _changes(cause: Cause, rows: Sequence[AccountRow], cores: CoreUse, path: Own
         yield cause.change
 
 
-def _cheaper_updates(anomalies: tuple[str, int] | None, updates: Updates | None) -> Iterator[str]:
+def _cheaper_updates(anomalies: tuple[str, int] | None, batches: Batches | None) -> Iterator[str]:
     if anomalies is not None:
         yield f"{_ANOMALIES}: {line_text(*anomalies)}"
-    if updates is not None and updates.times * _LONG_BETWEEN >= updates.timesteps and updates.call_s < _SHORT_S:
+    if batches is not None and batches.updates * _LONG_BETWEEN >= batches.timesteps and batches.call_s < _SHORT_S:
         yield (
-            f"update less often, with larger batches: {updates.times:,} updates for {updates.timesteps:,} timesteps, "
-            f"of calls of PyTorch of {duration(updates.call_s)}, which larger batches hardly prolong"
+            f"update less often, with larger batches: {batches.updates:,} updates for {batches.timesteps:,} timesteps, "
+            f"of calls of PyTorch of {duration(batches.call_s)}, which larger batches hardly prolong"
+        )
+
+
+def _more_at_once(batches: Batches | None, rows: Iterable[AccountRow]) -> Iterator[str]:
+    """Say that the policy answers for one timestep at a time, where updates do not ask networks as often."""
+    if batches is None or batches.answers < batches.timesteps or batches.call_s >= _SHORT_S:
+        return
+    if batches.updates * _SELDOM_BETWEEN <= batches.timesteps:
+        place = next((f" at {_place(row)}" for row in rows if row.cause == Cause.INFERENCE and row.line), "")
+        yield (
+            f"ask the policy once for all of several environments: {batches.answers:,} answers for "
+            f"{batches.timesteps:,} timesteps{place}, of calls of PyTorch of {duration(batches.call_s)}, which larger "
+            "batches hardly prolong"
         )
 
 
