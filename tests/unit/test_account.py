@@ -112,6 +112,17 @@ def test_a_thread_that_keeps_the_interpreters_lock_is_told(
     assert [f"{ran} ns of 800 ns" in sentence for sentence in said] == [True] * is_said
 
 
+@pytest.mark.parametrize(("busy", "is_said"), [(1.9, True), (0.4, False)])
+def test_no_thread_keeps_the_lock_where_other_programs_had_the_cores(
+    busy: float, is_said: bool, tmp_path: Path
+) -> None:
+    script = "process stop=900\nthread 0\n0 + inference\n10 + backend:torch.linear\n790 -\n800 ran 100\n800 -\n"
+    trace = write_scripts([parse_script(script)], tmp_path)
+    end = {"busy_cores": busy, "ready_threads": 9}
+    write_manifest(trace, read_manifest(trace) | {"machine": {"cores": 2}, "end": end})
+    assert ["interpreter's lock" in each for each in findings(analyze(open_trace(trace)))] == [True] * is_said
+
+
 def test_time_without_a_core_is_never_what_the_thread_was_in(tmp_path: Path) -> None:
     work = [Piece(2, "simulation"), Piece(3, "inference", Category.NO_CORE), Piece(1, "evaluation", Category.NO_CORE)]
     analysis = analyze(open_trace(traced(tmp_path, {"main": work})))
@@ -229,6 +240,18 @@ def test_a_change_is_of_the_line_that_nothing_else_depends_on(
 ) -> None:
     analysis = analyzed(tmp_path, LOOP.format(work=work, frames=frames))
     assert [all(fact in change for fact in facts) for change in analysis.changes] == [True] * bool(facts)
+
+
+def test_a_function_and_what_it_calls_are_one_change(tmp_path: Path) -> None:
+    """Of 400 ns 140 are in PyTorch by a function, and 180 in copies that it makes, which nothing else does."""
+    update, copy = "0 <module>:/me/a.py:1 main:/me/a.py:3 soft_update:/me/a.py", "deepcopy:/lib/python3.11/copy.py:1"
+    seen = f"50 sees {update}:9 {copy}\n150 sees {update}:9 {copy}\n250 sees {update}:8\n"
+    seen += "370 sees 0 <module>:/me/a.py:1 main:/me/a.py:4\n"
+    rest = "0 + inference\n10 -\n190 + backend:torch.clone\n330 -\n330 + backpropagation\n400 -\n"
+    analysis = analyzed(tmp_path, f"process stop=400\nthread 0\n{rest}stacks 9\n{seen}")
+    assert {row.apart for row in analysis.account if row.cause == "no_stage"} == {"soft_update", "copy.deepcopy"}
+    (change,) = analysis.changes
+    assert all(fact in change for fact in ("soft_update", "a.py:9", "80 %"))
 
 
 def test_a_large_row_in_no_stage_is_divided_by_the_lines_that_lead_to_it(tmp_path: Path) -> None:

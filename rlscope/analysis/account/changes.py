@@ -192,7 +192,7 @@ def _less_of(rows: Iterable[AccountRow], loop_s: float) -> Iterator[tuple[float,
     found: list[list[AccountRow]] = []
     for row in rows:
         if row.apart and Cause(row.cause) in _OWN and row.category in _OF_CPU:
-            same = next((each for each in found if _are_one(each[0], row)), None)
+            same = next((each for each in found if any(_are_one(other, row) for other in each)), None)
             if same is None:
                 found.append([row])
             else:
@@ -201,12 +201,14 @@ def _less_of(rows: Iterable[AccountRow], loop_s: float) -> Iterator[tuple[float,
         seconds = sum(row.seconds for row in same)
         if seconds >= LEAST_SHARE * loop_s:
             share, place = percent(seconds / loop_s), _place(same[0])
-            yield seconds, f"call {same[0].apart} less often, or make it cheaper: {share} of the loop pass at {place}"
+            function = next((row.apart for row in same if row.apart == row.function), same[0].apart)
+            yield seconds, f"call {function} less often, or make it cheaper: {share} of the loop pass at {place}"
 
 
 def _are_one(row: AccountRow, other: AccountRow) -> bool:
-    """Return whether two rows, of two layers or processes, are of one function or of one line."""
-    return row.file == other.file and (row.apart == other.apart or row.line == other.line)
+    """Return whether two rows, of two layers or processes, are of one function or line, or one calls the other."""
+    is_one = row.apart == other.apart or row.line == other.line
+    return row.file == other.file and (is_one or row.function == other.apart or other.function == row.apart)
 
 
 def _shorter_waits(row: AccountRow, loop_s: float, path: OwnerPath | None) -> Iterator[tuple[float, str]]:
