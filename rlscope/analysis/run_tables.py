@@ -233,7 +233,8 @@ class RunTables(Tables):
         """Return what would make the run faster, as far as its own times show it, most first."""
         noted = noted_of(run.swept, self.path)
         batches = batches_of(run.swept, self.crossings, self.breakdown, self.path, self.timesteps)
-        return changes_of(self.account, self.cores, self.path, noted, batches, (self.launches, self.device_work))
+        of_devices = self.launches, self.device_work
+        return changes_of(self.account, self.cores, self.path, noted, batches, self.durations, of_devices)
 
     gpu = _Table(
         GpuRow,

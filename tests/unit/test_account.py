@@ -463,6 +463,15 @@ def test_collecting_garbage_in_the_loop_is_not_where_it_was_collected_before(tmp
     assert [row.line for row in analysis.account if row.cause == "garbage_collection"] == [8]
 
 
+def test_collecting_garbage_in_an_import_is_nothing_to_change(tmp_path: Path) -> None:
+    torch = "<module>:/lib/python3.11/site-packages/torch/__init__.py:9"
+    script = "process stop=200\nthread 0\n100 + garbage_collection\n150 -\nstacks 9\n"
+    seen = f"50 sees 0 <module>:/me/a.py:3 {torch}\n120 sees 0 <module>:/me/a.py:3 {torch}\n"
+    analysis = analyzed(tmp_path, script + seen)
+    assert ("garbage_collection", "import torch") in {(row.cause, row.called) for row in analysis.account}
+    assert analysis.changes == ()
+
+
 def test_what_messages_take_beside_waits_is_packing_and_unpacking_them(tmp_path: Path) -> None:
     get = "Queue.get:/lib/python3.11/multiprocessing/queues.py:122"
     analysis = analyzed(tmp_path, LOOP.format(work="", frames=get))

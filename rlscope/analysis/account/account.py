@@ -89,6 +89,8 @@ _NEARLY_ALL = 0.9
 _LEAST_DIVIDED = 0.05
 #: Layers in which a thread works, in which stacks tell some causes.
 _OF_CPU = tuple(each.label for each in (Category.PYTHON, Category.NATIVE, Category.SIMULATOR, Category.BACKEND))
+#: What was called begins so where it was a module's code, when that was imported.
+IMPORTING = "import "
 #: The name of waits in no call that is known.
 BLOCKED = "(blocked)"
 #: Of what is not done for training.
@@ -224,7 +226,7 @@ def _apart(found: OwnLine, cause: Cause, called: str) -> str:
     """
     is_called = bool(found.entry) and found.is_entry_apart and not found.native
     is_own = found.is_apart and bare_name(found.function) not in map(bare_name, found.called)
-    if called.startswith("import ") or (cause.is_known and not is_own):
+    if called.startswith(IMPORTING) or (cause.is_known and not is_own):
         return ""
     if is_own and not (is_called and is_public(found.entry)):
         return found.function
@@ -241,7 +243,7 @@ def _called(found: OwnLine, key: _Key) -> str:
         return public_name(found.native)
     imported = next((each for each in found.called if each.endswith(" <module>")), "")
     if imported:
-        return f"import {imported.partition('/')[0].partition(' ')[0].removesuffix('.py')}"
+        return f"{IMPORTING}{imported.partition('/')[0].partition(' ')[0].removesuffix('.py')}"
     return _written(found.entry)
 
 

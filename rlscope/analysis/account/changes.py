@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from rlscope.analysis.account.account import AccountRow, group_name
+from rlscope.analysis.account.account import IMPORTING, AccountRow, group_name
 from rlscope.analysis.account.causes import Cause
 from rlscope.analysis.account.device_changes import device_changes
 from rlscope.analysis.account.owner_path import OwnerPath
@@ -14,6 +14,7 @@ from rlscope.analysis.rows import sums
 from rlscope.analysis.sweep import TraceSweep
 from rlscope.analysis.table_rows import BreakdownRow
 from rlscope.analysis.tables.crossings import CrossingRow
+from rlscope.analysis.tables.durations import DurationRow
 from rlscope.model import ANOMALIES, COMPILING, INFERENCE, Category
 from rlscope.record.blocking import EVENTS, LOCK, NETWORK, PIPE, PROCESS, TIMER
 from rlscope.text import encodable, line_text, printable
@@ -117,6 +118,7 @@ def changes_of(
     path: OwnerPath | None,
     noted: Noted,
     batches: Batches | None,
+    durations: Iterable[DurationRow],
     devices: tuple[Iterable[LaunchRow], Iterable[DeviceWorkRow]],
 ) -> tuple[str, ...]:
     """Return the changes that the evidence supports, that of the cause with most time first; each is an order.
@@ -127,9 +129,10 @@ def changes_of(
         path: What paces it.
         noted: By the process that paces it.
         batches: Of it; None if nothing is known of them.
+        durations: Of operations, of which some take longer each time.
         devices: Launches for which they waited, and what they did.
     """
-    rows = [row for row in account if Cause(row.cause) not in AROUND]
+    rows = [row for row in account if Cause(row.cause) not in AROUND and not _is_first_time(row)]
     seconds = sums((Cause(row.cause), row.seconds) for row in rows)
     loop_s = sum(seconds.values())
     if not cores.is_own_doing:  # what other programs take of the machine says nothing of what is worth a change
@@ -148,9 +151,15 @@ def changes_of(
     if inference_s >= LEAST_SHARE * loop_s:
         found += [(inference_s, change) for change in _more_at_once(batches, rows)]
     found += _less_of(rows, loop_s)
+    found += [each for each in _as_long_as_at_first(durations, rows) if each[0] >= LEAST_SHARE * loop_s]
     found += [each for each in device_changes(*devices, rows, loop_s) if each[0] >= LEAST_SHARE * loop_s]
     found += [each for row in rows if row.seconds >= LEAST_SHARE * loop_s for each in _shorter_waits(row, loop_s, path)]
     return tuple(printable(change) for _, change in sorted(found, key=lambda each: -each[0]))
+
+
+def _is_first_time(row: AccountRow) -> bool:
+    """Return whether a row is of modules that are imported, as they are once, where no loop is known."""
+    return row.cause != Cause.IMPORT and row.called.startswith(IMPORTING)
 
 
 def _changes(cause: Cause, rows: Sequence[AccountRow], cores: CoreUse, path: OwnerPath | None) -> Iterator[str]:
@@ -203,6 +212,19 @@ def _less_of(rows: Iterable[AccountRow], loop_s: float) -> Iterator[tuple[float,
             share, place = percent(seconds / loop_s), _place(same[0])
             function = next((row.apart for row in same if row.apart == row.function), same[0].apart)
             yield seconds, f"call {function} less often, or make it cheaper: {share} of the loop pass at {place}"
+
+
+def _as_long_as_at_first(durations: Iterable[DurationRow], rows: Sequence[AccountRow]) -> Iterator[tuple[float, str]]:
+    """Yield what to do about updates of which each takes longer, and what they take more than at first."""
+    process = rows[0].process if rows else ""
+    place = next((f" at {_place(row)}" for row in rows if row.cause == Cause.UPDATE and row.line), "")
+    for row in durations:
+        if row.grows and (row.process, row.operation) == (process, Cause.UPDATE.value):
+            yield (
+                row.count * (row.mean_s - row.first_s),
+                f"let updates{place} not grow, from {duration(row.first_s)} to {duration(row.last_s)}: detach() what "
+                "is kept from one to the next, so that none goes through those before it, or keep the sizes of batches",
+            )
 
 
 def _are_one(row: AccountRow, other: AccountRow) -> bool:
