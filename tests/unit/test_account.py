@@ -113,6 +113,17 @@ def test_a_thread_that_keeps_the_interpreters_lock_is_told(
     assert [f"{ran} ns of 800 ns" in sentence for sentence in said] == [True] * is_said
 
 
+@pytest.mark.parametrize(("busy", "is_said"), [(1.9, True), (0.4, False)])
+def test_no_thread_keeps_the_lock_where_other_programs_had_the_cores(
+    busy: float, is_said: bool, tmp_path: Path
+) -> None:
+    script = "process stop=900\nthread 0\n0 + inference\n10 + backend:torch.linear\n790 -\n800 ran 100\n800 -\n"
+    trace = write_scripts([parse_script(script)], tmp_path)
+    end = {"busy_cores": busy, "ready_threads": 9}
+    write_manifest(trace, read_manifest(trace) | {"machine": {"cores": 2}, "end": end})
+    assert ["interpreter's lock" in each for each in findings(analyze(open_trace(trace)))] == [True] * is_said
+
+
 def test_time_without_a_core_is_never_what_the_thread_was_in(tmp_path: Path) -> None:
     work = [Piece(2, "simulation"), Piece(3, "inference", Category.NO_CORE), Piece(1, "evaluation", Category.NO_CORE)]
     analysis = analyze(open_trace(traced(tmp_path, {"main": work})))
@@ -230,6 +241,18 @@ def test_a_change_is_of_the_line_that_nothing_else_depends_on(
 ) -> None:
     analysis = analyzed(tmp_path, LOOP.format(work=work, frames=frames))
     assert [all(fact in change for fact in facts) for change in analysis.changes] == [True] * bool(facts)
+
+
+def test_a_function_and_what_it_calls_are_one_change(tmp_path: Path) -> None:
+    """Of 400 ns 140 are in PyTorch by a function, and 180 in copies that it makes, which nothing else does."""
+    update, copy = "0 <module>:/me/a.py:1 main:/me/a.py:3 soft_update:/me/a.py", "deepcopy:/lib/python3.11/copy.py:1"
+    seen = f"50 sees {update}:9 {copy}\n150 sees {update}:9 {copy}\n250 sees {update}:8\n"
+    seen += "370 sees 0 <module>:/me/a.py:1 main:/me/a.py:4\n"
+    rest = "0 + inference\n10 -\n190 + backend:torch.clone\n330 -\n330 + backpropagation\n400 -\n"
+    analysis = analyzed(tmp_path, f"process stop=400\nthread 0\n{rest}stacks 9\n{seen}")
+    assert {row.apart for row in analysis.account if row.cause == "no_stage"} == {"soft_update", "copy.deepcopy"}
+    (change,) = analysis.changes
+    assert all(fact in change for fact in ("soft_update", "a.py:9", "80 %"))
 
 
 def test_a_large_row_in_no_stage_is_divided_by_the_lines_that_lead_to_it(tmp_path: Path) -> None:
@@ -470,6 +493,15 @@ def test_collecting_garbage_in_the_loop_is_not_where_it_was_collected_before(tmp
     assert [row.line for row in analysis.account if row.cause == "garbage_collection"] == [8]
 
 
+def test_collecting_garbage_in_an_import_is_nothing_to_change(tmp_path: Path) -> None:
+    torch = "<module>:/lib/python3.11/site-packages/torch/__init__.py:9"
+    script = "process stop=200\nthread 0\n100 + garbage_collection\n150 -\nstacks 9\n"
+    seen = f"50 sees 0 <module>:/me/a.py:3 {torch}\n120 sees 0 <module>:/me/a.py:3 {torch}\n"
+    analysis = analyzed(tmp_path, script + seen)
+    assert ("garbage_collection", "import torch") in {(row.cause, row.called) for row in analysis.account}
+    assert analysis.changes == ()
+
+
 def test_what_messages_take_beside_waits_is_packing_and_unpacking_them(tmp_path: Path) -> None:
     get = "Queue.get:/lib/python3.11/multiprocessing/queues.py:122"
     analysis = analyzed(tmp_path, LOOP.format(work="", frames=get))
@@ -488,6 +520,24 @@ def test_what_a_stage_packs_for_messages_is_not_what_it_is_for(tmp_path: Path) -
     assert [(row.cause, row.called, row.line, round(row.seconds * 1e9)) for row in analysis.account] == [
         ("simulation", "gym.vector.step", 3, 60), ("pickling", "Connection.send", 3, 20),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("work", ["", "1 + simulation\n100 -", "2 + simulator:mujoco.MjModel.from_xml_path\n98 -"])
+def test_environments_that_are_made_in_the_loop_are_a_cause(work: str, tmp_path: Path) -> None:
+    make = "make:/lib/python3.11/gymnasium/envs/registration.py:9 Ant.__init__:/lib/python3.11/gymnasium/ant.py:5"
+    analysis = analyzed(tmp_path, LOOP.format(work=work, frames=make))
+    row = max(analysis.account, key=lambda row: row.seconds)
+    assert (row.cause, row.called, row.file, row.line, row.seconds > 95e-9) == (
+        "making", "gymnasium.envs.registration.make", "/me/a.py", 3, True
+    )  # fmt: skip
+    assert analysis.changes == (Cause.MAKING.change,)
+
+
+def test_what_a_worker_does_is_not_the_making_in_which_it_was_started(tmp_path: Path) -> None:
+    make = "make_vec:/lib/python3.11/gymnasium/envs/registration.py:9"
+    begun = f"{make} BaseProcess._bootstrap:/lib/python3.11/multiprocessing/process.py:1 step:/me/b.py:2"
+    analysis = analyzed(tmp_path, LOOP.format(work="1 + simulation\n100 -", frames=begun))
+    assert {row.cause for row in analysis.account} == {"simulation", "inference", "backpropagation"}
 
 
 @pytest.mark.parametrize(
@@ -530,6 +580,26 @@ def test_many_updates_of_short_calls_are_a_change(updates: int, call: int, is_sa
         script += f"{end} -\n"
     analysis = analyzed(tmp_path, f"{script}{end} progress 10\n")
     assert ["update less often" in change for change in analysis.changes] == [True] * is_said
+
+
+@pytest.mark.parametrize(
+    ("answers", "call", "updates", "is_said"),
+    [(10, 10, 1, True), (9, 10, 1, False), (10, 30, 1, False), (10, 10, 2, False), (20, 10, 0, True)],
+)
+def test_a_policy_that_answers_for_one_timestep_at_a_time_is_a_change(
+    answers: int, call: int, updates: int, is_said: bool, tmp_path: Path
+) -> None:
+    """Ten timesteps, with so many answers of 100 us each, in which PyTorch is called for so many."""
+    script, end = "process stop=10000000\nthread 0\n0 baseline 0\n0 ran 0\n", 0
+    names = [("inference", "linear")] * answers + [("backpropagation", "_C._EngineBase.run_backward")] * updates
+    for begin, (operation, name) in enumerate(names):
+        end = (begin + 1) * 100_000
+        script += f"{end - 100_000} + {operation}\n{end - 90_000} + backend:torch.{name}\n"
+        script += f"{end - 90_000 + call * 1000} -\n{end} -\n{end} ran 100000\n"
+    analysis = analyzed(tmp_path, f"{script}{end} progress 10\nstacks 9\n50000 sees 0 <module>:/me/a.py:3\n")
+    said = [change for change in analysis.changes if "several environments" in change]
+    facts = f"{answers} answers for 10 timesteps", "a.py:3"
+    assert [[fact in change for fact in facts] for change in said] == [[True, True]] * is_said
 
 
 #: 40 ns of a library's function in simulation, 30 of two libraries' in inference.

@@ -53,6 +53,15 @@ def test_what_grows_is_said_first_with_its_slope(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("operation", "growth", "is_said"),
+    [("backpropagation", 100, True), ("backpropagation", 1, False), ("simulation", 100, False)],
+)
+def test_updates_that_grow_are_a_change(operation: str, growth: int, is_said: bool, tmp_path: Path) -> None:
+    changes = analyzed([1000 + growth * number for number in range(20)], tmp_path, operation).changes
+    assert ["from 1 µs to 2.9 µs" in change for change in changes] == [True] * is_said
+
+
+@pytest.mark.parametrize(
     "lengths",
     [
         pytest.param([1000] * 50, id="even"),

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from rlscope.analysis.account.causes import Cause
 from rlscope.analysis.account.kinds import Bound, Kind
 from rlscope.analysis.account.owner_path import Followed, OwnerPath
-from rlscope.analysis.lines.own_lines import OwnLine, OwnLines, bare_name, is_public
+from rlscope.analysis.lines.own_lines import DOING, OwnLine, OwnLines, bare_name, is_public
 from rlscope.analysis.rows import Row, Rows, sums
 from rlscope.analysis.table_rows import BreakdownRow
 from rlscope.analysis.tables.purposes import OF_PART, PurposeRow
@@ -89,12 +89,18 @@ _TRAINING = tuple(part.value for part in LifePart if part not in (LifePart.START
 _NEARLY_ALL = 0.9
 #: A row in no stage with such a share of the wall time is divided by the lines that lead to it.
 _LEAST_DIVIDED = 0.05
+#: Layers in which a thread works, in which stacks tell some causes.
+_OF_CPU = tuple(each.label for each in (Category.PYTHON, Category.NATIVE, Category.SIMULATOR, Category.BACKEND))
+#: What was called begins so where it was a module's code, when that was imported.
+IMPORTING = "import "
 #: The name of waits in no call that is known.
 BLOCKED = "(blocked)"
 #: Of what is not done for training.
 _OF_PURPOSE = {purpose: Cause(purpose.value) for purpose in Purpose if purpose not in OF_PART.values()}
 _OF_PART = {LifePart.STARTING_UP: Cause.STARTING_UP, LifePart.AFTERWARDS: Cause.AFTERWARDS}
 _OF_RESOURCE = {Resource.GPU.value: Cause.GPU, Resource.COMMUNICATION.value: Cause.COMMUNICATION}
+#: What stacks tell of the work of a stage, or of none.
+_OF_DOING = frozenset(map(Cause, DOING.values()))
 #: What a process did that another one waited for, where that has a cause of its own.
 _OF_BOUND = {
     Bound.NO_CORE: Cause.NO_CORE,
@@ -137,7 +143,7 @@ def account_rows(
     for key, ns in _divided(waited_ns, _waits_of(path, lines)):
         lengths[key] = lengths.get(key, 0) + ns
     wall_ns = sum(lengths.values())
-    lengths = dict(_with_packing(path.process, lengths, lines))
+    lengths = dict(_told_by_stacks(path.process, lengths, lines))
     found = [
         _row(path.process, key, _module(path.process, key, lines), part_ns, part_ns / wall_ns, line)
         for key, ns in sorted(lengths.items())
@@ -170,24 +176,24 @@ def _left_by_recording(purposes: Iterable[PurposeRow], breakdown: Iterable[Break
     }
 
 
-def _with_packing(process: str, lengths: Mapping[_Key, int], lines: OwnLines) -> Iterator[tuple[_Key, int]]:
-    """Yield rows with what of their Python packs or unpacks messages as rows of their own."""
+def _told_by_stacks(process: str, lengths: Mapping[_Key, int], lines: OwnLines) -> Iterator[tuple[_Key, int]]:
+    """Yield rows with what stacks tell of their work, such as packing messages, as rows of their own."""
     for key, ns in lengths.items():
-        is_work = key.cause.has_layers and key.category == Category.PYTHON.label and key.where
-        share = lines.packing_share(key.whose or process, **dict(key.where)) if is_work else 0.0
-        packing_ns = round(ns * share)
-        yield key, ns - packing_ns
-        yield key._replace(cause=Cause.PICKLING), packing_ns
+        is_work = key.cause.has_layers and key.category in _OF_CPU and key.where
+        shares = lines.shares_of_doing(key.whose or process, **dict(key.where)) if is_work else {}
+        causes = [key.cause, *map(Cause, shares)]
+        for cause, part_ns in zip(causes, _proportional(ns, [1 - sum(shares.values()), *shares.values()]), strict=True):
+            yield key._replace(cause=cause), part_ns
 
 
 def _by_line(process: str, key: _Key, ns: int, share: float, lines: OwnLines) -> Iterator[tuple[OwnLine | None, int]]:
     """Yield the lines of a row with its nanoseconds: several of a large one whose cause is not known, else one."""
     process = key.whose or process
-    packs = key.cause is Cause.PICKLING if key.category == Category.PYTHON.label else None
+    doing = key.cause.value if key.cause in _OF_DOING else "" if key.category in _OF_CPU else None
     if key.cause.is_known or share < _LEAST_DIVIDED or not key.where:
-        yield lines.of(process, packs=packs, **dict(key.where)) if key.where else None, ns
+        yield lines.of(process, doing=doing, **dict(key.where)) if key.where else None, ns
         return
-    places = lines.places(process, packs=packs, **dict(key.where)) or [(None, 1.0)]
+    places = lines.places(process, doing=doing, **dict(key.where)) or [(None, 1.0)]
     yield from zip((line for line, _ in places), _proportional(ns, [part for _, part in places]), strict=True)
 
 
@@ -224,7 +230,7 @@ def _apart(found: OwnLine, cause: Cause, called: str) -> str:
     """
     is_called = bool(found.entry) and found.is_entry_apart and not found.native
     is_own = found.is_apart and bare_name(found.function) not in map(bare_name, found.called)
-    if called.startswith("import ") or (cause.is_known and not is_own):
+    if called.startswith(IMPORTING) or (cause.is_known and not is_own):
         return ""
     if is_own and not (is_called and is_public(found.entry)):
         return found.function
@@ -241,7 +247,7 @@ def _called(found: OwnLine, key: _Key) -> str:
         return public_name(found.native)
     imported = next((each for each in found.called if each.endswith(" <module>")), "")
     if imported:
-        return f"import {imported.partition('/')[0].partition(' ')[0].removesuffix('.py')}"
+        return f"{IMPORTING}{imported.partition('/')[0].partition(' ')[0].removesuffix('.py')}"
     return _written(found.entry)
 
 

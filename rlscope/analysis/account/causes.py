@@ -49,6 +49,7 @@ class Cause(Name):
         "pickling", "packing and unpacking messages", True, False,
         "send less between processes: arrays rather than lists, many at once, or by shared memory",
     )  # fmt: skip
+    MAKING = "making", "making environments", True, False, "make environments once, and reset them for each episode"
     MESSAGES = "messages", "messages and taking turns", True, False, ""
     NO_STAGE = "no_stage", "in no stage", False, True, ""
     NO_LOOP = "no_loop", "in no loop", False, True, ""

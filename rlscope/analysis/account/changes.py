@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from rlscope.analysis.account.account import AccountRow, group_name
+from rlscope.analysis.account.account import IMPORTING, AccountRow, group_name
 from rlscope.analysis.account.causes import Cause
 from rlscope.analysis.account.device_changes import device_changes
 from rlscope.analysis.account.owner_path import OwnerPath
@@ -14,7 +14,8 @@ from rlscope.analysis.rows import sums
 from rlscope.analysis.sweep import TraceSweep
 from rlscope.analysis.table_rows import BreakdownRow
 from rlscope.analysis.tables.crossings import CrossingRow
-from rlscope.model import ANOMALIES, COMPILING, Category
+from rlscope.analysis.tables.durations import DurationRow
+from rlscope.model import ANOMALIES, COMPILING, INFERENCE, Category
 from rlscope.record.blocking import EVENTS, LOCK, NETWORK, PIPE, PROCESS, TIMER
 from rlscope.text import encodable, line_text, printable
 from rlscope.text.numbers import digits, duration, percent
@@ -31,8 +32,8 @@ _ANOMALIES = "do not detect anomalies of autograd while training: it looks at a 
 _OF_CPU = tuple(category.label for category in (Category.PYTHON, Category.NATIVE, Category.BACKEND))
 #: Where PyTorch's calls are shorter on average, their number takes time, and not what is in a batch.
 _SHORT_S = 20e-6
-#: One update in so many timesteps is often.
-_LONG_BETWEEN = 2
+#: One update in so many timesteps is often; where there is less than one in so many, networks answer for the policy.
+_LONG_BETWEEN, _SELDOM_BETWEEN = 2, 10
 _PYTORCH, _BACKWARD = "torch.", ".run_backward"
 #: A `with` statement takes a lock by such a function; who waits for an answer of another thread calls others.
 _OF_WITH = ".__enter__"
@@ -75,32 +76,40 @@ def noted_of(swept: TraceSweep, path: OwnerPath | None) -> Noted:
     return Noted(anomalies, again)
 
 
-class Updates(NamedTuple):
-    """This says how often a process updated its networks.
+class Batches(NamedTuple):
+    """This says how often a process used its networks.
 
     Attributes:
-        times: How often gradients were computed.
+        updates: How often gradients were computed.
+        answers: How often networks were asked without one.
         timesteps: For so many timesteps.
         call_s: How long a call of PyTorch took on average.
     """
 
-    times: int
+    updates: int
+    answers: int
     timesteps: int
     call_s: float
 
 
-def updates_of(
-    crossings: Iterable[CrossingRow], breakdown: Iterable[BreakdownRow], path: OwnerPath | None, timesteps: int | None
-) -> Updates | None:
-    """Return how often the process that paces a run updated networks; None if never, or nothing tells of timesteps."""
+def batches_of(
+    swept: TraceSweep,
+    crossings: Iterable[CrossingRow],
+    breakdown: Iterable[BreakdownRow],
+    path: OwnerPath | None,
+    timesteps: int | None,
+) -> Batches | None:
+    """Return how often the process that paces a run used networks; None if never, or nothing tells of timesteps."""
     process = path.process if path is not None else ""
     counts = {row.boundary: row.count for row in crossings if row.process == process}
     counts = {boundary: count for boundary, count in counts.items() if boundary.startswith(_PYTORCH)}
-    count = sum(count for boundary, count in counts.items() if boundary.endswith(_BACKWARD))
-    if not timesteps or not count:
+    if not timesteps or not counts:
         return None
+    updates = sum(count for boundary, count in counts.items() if boundary.endswith(_BACKWARD))
+    times = [row for each in swept.processes if each.name == process for row in each.found.cpu_times]
+    answers = sum(row.begins for row in times if (row.stage, row.operation) == (INFERENCE, INFERENCE))
     calls_s = sum(row.seconds for row in breakdown if (row.process, row.category) == (process, Category.BACKEND.label))
-    return Updates(count, timesteps, calls_s / sum(counts.values()))
+    return Batches(updates, answers, timesteps, calls_s / sum(counts.values()))
 
 
 def changes_of(
@@ -108,7 +117,8 @@ def changes_of(
     cores: CoreUse,
     path: OwnerPath | None,
     noted: Noted,
-    updates: Updates | None,
+    batches: Batches | None,
+    durations: Iterable[DurationRow],
     devices: tuple[Iterable[LaunchRow], Iterable[DeviceWorkRow]],
 ) -> tuple[str, ...]:
     """Return the changes that the evidence supports, that of the cause with most time first; each is an order.
@@ -118,10 +128,11 @@ def changes_of(
         cores: What it had of them.
         path: What paces it.
         noted: By the process that paces it.
-        updates: Of it; None if nothing is known of them.
+        batches: Of it; None if nothing is known of them.
+        durations: Of operations, of which some take longer each time.
         devices: Launches for which they waited, and what they did.
     """
-    rows = [row for row in account if Cause(row.cause) not in AROUND]
+    rows = [row for row in account if Cause(row.cause) not in AROUND and not _is_first_time(row)]
     seconds = sums((Cause(row.cause), row.seconds) for row in rows)
     loop_s = sum(seconds.values())
     if not cores.is_own_doing:  # what other programs take of the machine says nothing of what is worth a change
@@ -135,11 +146,20 @@ def changes_of(
             found += [(saved, change) for change in _changes(cause, rows, cores, path)]
     update_s = seconds.get(Cause.UPDATE, 0.0)
     if update_s >= LEAST_SHARE * loop_s:
-        found += [(update_s, change) for change in _cheaper_updates(noted.anomalies, updates)]
+        found += [(update_s, change) for change in _cheaper_updates(noted.anomalies, batches)]
+    inference_s = seconds.get(Cause.INFERENCE, 0.0)
+    if inference_s >= LEAST_SHARE * loop_s:
+        found += [(inference_s, change) for change in _more_at_once(batches, rows)]
     found += _less_of(rows, loop_s)
+    found += [each for each in _as_long_as_at_first(durations, rows) if each[0] >= LEAST_SHARE * loop_s]
     found += [each for each in device_changes(*devices, rows, loop_s) if each[0] >= LEAST_SHARE * loop_s]
     found += [each for row in rows if row.seconds >= LEAST_SHARE * loop_s for each in _shorter_waits(row, loop_s, path)]
     return tuple(printable(change) for _, change in sorted(found, key=lambda each: -each[0]))
+
+
+def _is_first_time(row: AccountRow) -> bool:
+    """Return whether a row is of modules that are imported, as they are once, where no loop is known."""
+    return row.cause != Cause.IMPORT and row.called.startswith(IMPORTING)
 
 
 def _changes(cause: Cause, rows: Sequence[AccountRow], cores: CoreUse, path: OwnerPath | None) -> Iterator[str]:
@@ -153,13 +173,26 @@ def _changes(cause: Cause, rows: Sequence[AccountRow], cores: CoreUse, path: Own
         yield cause.change
 
 
-def _cheaper_updates(anomalies: tuple[str, int] | None, updates: Updates | None) -> Iterator[str]:
+def _cheaper_updates(anomalies: tuple[str, int] | None, batches: Batches | None) -> Iterator[str]:
     if anomalies is not None:
         yield f"{_ANOMALIES}: {line_text(*anomalies)}"
-    if updates is not None and updates.times * _LONG_BETWEEN >= updates.timesteps and updates.call_s < _SHORT_S:
+    if batches is not None and batches.updates * _LONG_BETWEEN >= batches.timesteps and batches.call_s < _SHORT_S:
         yield (
-            f"update less often, with larger batches: {updates.times:,} updates for {updates.timesteps:,} timesteps, "
-            f"of calls of PyTorch of {duration(updates.call_s)}, which larger batches hardly prolong"
+            f"update less often, with larger batches: {batches.updates:,} updates for {batches.timesteps:,} timesteps, "
+            f"of calls of PyTorch of {duration(batches.call_s)}, which larger batches hardly prolong"
+        )
+
+
+def _more_at_once(batches: Batches | None, rows: Iterable[AccountRow]) -> Iterator[str]:
+    """Say that the policy answers for one timestep at a time, where updates do not ask networks as often."""
+    if batches is None or batches.answers < batches.timesteps or batches.call_s >= _SHORT_S:
+        return
+    if batches.updates * _SELDOM_BETWEEN <= batches.timesteps:
+        place = next((f" at {_place(row)}" for row in rows if row.cause == Cause.INFERENCE and row.line), "")
+        yield (
+            f"ask the policy once for all of several environments: {batches.answers:,} answers for "
+            f"{batches.timesteps:,} timesteps{place}, of calls of PyTorch of {duration(batches.call_s)}, which larger "
+            "batches hardly prolong"
         )
 
 
@@ -168,7 +201,7 @@ def _less_of(rows: Iterable[AccountRow], loop_s: float) -> Iterator[tuple[float,
     found: list[list[AccountRow]] = []
     for row in rows:
         if row.apart and Cause(row.cause) in _OWN and row.category in _OF_CPU:
-            same = next((each for each in found if _are_one(each[0], row)), None)
+            same = next((each for each in found if any(_are_one(other, row) for other in each)), None)
             if same is None:
                 found.append([row])
             else:
@@ -177,12 +210,27 @@ def _less_of(rows: Iterable[AccountRow], loop_s: float) -> Iterator[tuple[float,
         seconds = sum(row.seconds * row.apart_share for row in same)
         if seconds >= LEAST_SHARE * loop_s:
             share, place = percent(seconds / loop_s), _place(same[0])
-            yield seconds, f"call {same[0].apart} less often, or make it cheaper: {share} of the loop pass at {place}"
+            function = next((row.apart for row in same if row.apart == row.function), same[0].apart)
+            yield seconds, f"call {function} less often, or make it cheaper: {share} of the loop pass at {place}"
+
+
+def _as_long_as_at_first(durations: Iterable[DurationRow], rows: Sequence[AccountRow]) -> Iterator[tuple[float, str]]:
+    """Yield what to do about updates of which each takes longer, and what they take more than at first."""
+    process = rows[0].process if rows else ""
+    place = next((f" at {_place(row)}" for row in rows if row.cause == Cause.UPDATE and row.line), "")
+    for row in durations:
+        if row.grows and (row.process, row.operation) == (process, Cause.UPDATE.value):
+            yield (
+                row.count * (row.mean_s - row.first_s),
+                f"let updates{place} not grow, from {duration(row.first_s)} to {duration(row.last_s)}: detach() what "
+                "is kept from one to the next, so that none goes through those before it, or keep the sizes of batches",
+            )
 
 
 def _are_one(row: AccountRow, other: AccountRow) -> bool:
-    """Return whether two rows, of two layers or processes, are of one function or of one line."""
-    return row.file == other.file and (row.apart == other.apart or row.line == other.line)
+    """Return whether two rows, of two layers or processes, are of one function or line, or one calls the other."""
+    is_one = row.apart == other.apart or row.line == other.line
+    return row.file == other.file and (is_one or row.function == other.apart or other.function == row.apart)
 
 
 def _shorter_waits(row: AccountRow, loop_s: float, path: OwnerPath | None) -> Iterator[tuple[float, str]]:

@@ -128,10 +128,12 @@ def lock_sentences(tables: RunTables) -> Iterator[str]:
     """Say that a process's calls of PyTorch mostly waited while other threads of it ran, which keep Python's lock.
 
     Who computes by a pool of threads computes beside them, so that it runs as well. That is not so where there is a
-    device, another process to communicate with, another backend, or too many threads for the cores.
+    device, another process to communicate with, another backend, or too many threads for the cores, of the run itself
+    or of other programs: those of a pool are waited for when they have none.
     """
     path = tables.path
-    if path is None or tables.gpu or tables.collectives or tables.cores.is_own_doing or backends(tables) != {"torch"}:
+    are_without_cores = tables.cores.is_own_doing or tables.cores.is_others_doing
+    if path is None or tables.gpu or tables.collectives or are_without_cores or backends(tables) != {"torch"}:
         return
     if any(row.process == path.process and row.threads_in_operations > 1 for row in tables.processes):
         return

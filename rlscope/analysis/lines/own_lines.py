@@ -31,9 +31,16 @@ _AROUND = (LifePart.STARTING_UP.value, LifePart.AFTERWARDS.value)
 _COMPREHENSIONS = ("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>")
 #: Where multiprocessing's processes begin; around it is what the parent was in.
 _BEGINNING = "multiprocessing/process.py BaseProcess._bootstrap"
+#: What is done in functions whose names begin so, whatever they call, as the account has it: what takes no wait in the
+#: first is to make bytes of objects, or objects of bytes, for another process; the last make environments.
+DOING = {
+    "multiprocessing/queues.py ": "pickling",
+    "multiprocessing/connection.py ": "pickling",
+    "multiprocessing/reduction.py ": "pickling",
+    "gymnasium/envs/registration.py make": "making",
+    "gym/envs/registration.py make": "making",
+}
 #: They call what a process or a thread was started to run.
-#: What these do in Python, and not in waits, is to make bytes of objects, or objects of bytes, for another process.
-_PACKING = ("multiprocessing/queues.py ", "multiprocessing/connection.py ", "multiprocessing/reduction.py ")
 _STARTERS = ("multiprocessing/process.py BaseProcess.", "threading.py Thread.")
 #: A function: its file, its qualified name, and the line at which it begins.
 Function = tuple[str, str, int]
@@ -175,16 +182,20 @@ class ProcessStacks:
         return [f"{short_path(row.file)} {row.function}" for row in self.stacks]
 
     @cached_property
-    def packs(self) -> list[bool]:
-        """Return of each stack whether it packs or unpacks a message between processes."""
-        found: list[bool] = []
+    def doing(self) -> list[str]:
+        """Return of each stack what the outermost function of `DOING` does; "" of a stack that passes none.
+
+        What the parent of a process was doing when it forked is not what the process does.
+        """
+        found: list[str] = []
         for row, name in zip(self.stacks, self.names, strict=True):
-            found.append(name.startswith(_PACKING) or (row.caller is not None and found[row.caller]))
+            around = "" if row.caller is None or name == _BEGINNING else found[row.caller]
+            found.append(around or next((done for begin, done in DOING.items() if name.startswith(begin)), ""))
         return found
 
-    def is_packing(self, time: StackTime) -> bool:
-        """Return whether a message was packed or unpacked."""
-        return time.stack is not None and self.packs[time.stack]
+    def done_in(self, time: StackTime) -> str:
+        """Return what of `DOING` was done; "" of nothing."""
+        return "" if time.stack is None else self.doing[time.stack]
 
     def runs_own(self, stack: int | None) -> bool:
         """Return whether a stack passes own code since its process began, other than what is imported."""
@@ -408,13 +419,13 @@ class OwnLines:
         operation: str | Collection[str] | None = None,
         category: str | Collection[str] | None = None,
         function: str | Collection[str] | None = None,
-        packs: bool | None = None,
+        doing: str | None = None,
     ) -> OwnLine | None:
         """Return the function and the line of the process's own code that lead to most of its time in all of these.
 
         Of each a value is given, several, or None for any. Values of the first five are those of `PurposeRow`; time in
         `no_core` is that of Python, and a native call is in its own layer also while it had no core. `function` is the
-        native one, such as `time.sleep` of a wait. `packs` asks whether messages between processes were packed.
+        native one, such as `time.sleep` of a wait. `doing` is one of the values of `DOING`, or "" of no such time.
 
         Returns:
             The innermost own function that more than half of the time passes, with all that it calls, and its line with
@@ -422,7 +433,7 @@ class OwnLines:
             code.
         """
         wanted = (phase, part, purpose, stage, operation, category, function)
-        return self.stacks(process).own_line(*self._predicates(process, wanted, packs))
+        return self.stacks(process).own_line(*self._predicates(process, wanted, doing))
 
     def places(
         self,
@@ -433,14 +444,14 @@ class OwnLines:
         stage: str | Collection[str] | None = None,
         category: str | Collection[str] | None = None,
         function: str | Collection[str] | None = None,
-        packs: bool | None = None,
+        doing: str | None = None,
     ) -> list[tuple[OwnLine | None, float]]:
         """Return the lines that lead to a process's time in all of these, and the share of it that each has, up to 1.
 
         None is what passes no own code. Values are those of `of`.
         """
         wanted = (None, part, purpose, stage, None, category, function)
-        return self.stacks(process).places(*self._predicates(process, wanted, packs))
+        return self.stacks(process).places(*self._predicates(process, wanted, doing))
 
     def times(self, process: str, **wanted: str | Collection[str]) -> list[StackTime]:
         """Return what the process did where stacks were seen in all of these; values are those of `of`."""
@@ -449,21 +460,25 @@ class OwnLines:
             time for time in self.stacks(process).times if all(getattr(time, name) in each for name, each in values)
         ]
 
-    def packing_share(self, process: str, **wanted: str | Collection[str]) -> float:
-        """Return which part of the time in all of these packs or unpacks messages between processes, from 0 to 1."""
+    def shares_of_doing(self, process: str, **wanted: str | Collection[str]) -> dict[str, float]:
+        """Return which part of the time in all of these does each of what `DOING` names, from 0 to 1."""
         stacks = self.stacks(process)
-        return _share(self.times(process, **wanted), stacks.is_packing) if any(stacks.packs) else 0.0
+        if not any(stacks.doing):
+            return {}
+        seconds = sums((stacks.done_in(time), time.seconds) for time in self.times(process, **wanted))
+        whole_s = sum(seconds.values())
+        return {done: each / whole_s for done, each in seconds.items() if done and whole_s > 0}
 
     def _predicates(
-        self, process: str, wanted: Sequence[str | Collection[str] | None], packs: bool | None
+        self, process: str, wanted: Sequence[str | Collection[str] | None], doing: str | None
     ) -> tuple[Callable[[StackTime], bool], Callable[[StackTime], bool]]:
         is_asked, is_like = _predicates(wanted)
-        if packs is None:
+        if doing is None:
             return is_asked, is_like
         stacks = self.stacks(process)
         return (
-            lambda time: is_asked(time) and stacks.is_packing(time) == packs,
-            (lambda time: is_like(time) and stacks.is_packing(time)) if packs else is_like,
+            lambda time: is_asked(time) and stacks.done_in(time) == doing,
+            (lambda time: is_like(time) and stacks.done_in(time) == doing) if doing else is_like,
         )
 
     def wait_for_devices(self, process: str) -> tuple[str, str] | None:
