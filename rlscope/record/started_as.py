@@ -1,12 +1,17 @@
-"""The command of a process tells what it is: a service of a library, a worker, or the program's own."""
+"""The command of a process tells what it is: a service of a library, a worker, or the program's own.
+
+What else is known of it without its doing is here as well: versions, threads, and where its packages are.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 
 TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
 #: By a part of the command: services of libraries, which do none of the program's work.
 SERVICES = {
@@ -20,6 +25,8 @@ SERVICES = {
 }
 #: The same of processes that a library starts for the program's work, and may give a better name later.
 WORKERS = {"ray/_private/workers/default_worker.py": "ray_worker"}
+#: The property that says into which directories packages were installed, other than where Python has them.
+PACKAGED = "package_directories"
 
 
 def known_properties() -> dict[str, str]:
@@ -37,12 +44,30 @@ def is_worker() -> bool:
     return bool(known_properties()) or "--multiprocessing-fork" in sys.orig_argv
 
 
-def properties_at_end(packages: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return what is known when a recording ends: versions of packages, and names of threads by the system's id."""
+def properties_at_end(packages: Iterable[str]) -> dict[str, Any]:
+    """Return what is known when a recording ends: versions of packages, their directories, and names of threads by id.
+
+    Ids are the system's. Directories are told as `pip install --target` does it, other than where Python has them.
+    """
     loaded = {name: getattr(sys.modules.get(name), "__version__", None) for name in packages}
     threading = sys.modules.get("threading")
     threads = threading.enumerate() if threading is not None else []
     return {
         "versions": {name: version for name, version in loaded.items() if isinstance(version, str)},
         "threads": {str(thread.native_id): thread.name for thread in threads},
+        PACKAGED: [*_package_directories()],
     }
+
+
+def _package_directories() -> Iterable[str]:
+    """Yield directories of packages that tell of themselves as those that pip installs."""
+    for each in dict.fromkeys(sys.path):
+        directory = os.path.abspath(each) if isinstance(each, str) else ""
+        if os.path.basename(directory) in ("", "site-packages", "dist-packages"):
+            continue
+        try:
+            names = os.listdir(directory)
+        except OSError:  # an archive, or nothing
+            continue
+        if any(name.endswith(".dist-info") for name in names):
+            yield directory

@@ -22,6 +22,16 @@ REASONS = {
 }
 
 
+SEARCHING = "def search():\n    for number in range(20_000_000):\n        number % 7\n"
+SEARCHES = """import os, sys
+sys.path.append(os.path.join(os.path.dirname(__file__), "packages"))
+import searching
+def train():
+    searching.search()
+train()
+"""
+
+
 def largest(recording: Recording) -> dict[str, Any]:
     rows = [row for row in recording.analysis["account"] if row["cause"] not in AROUND]
     return max(rows, key=lambda row: row["seconds"])  # type: ignore[no-any-return]
@@ -46,6 +56,23 @@ def test_a_reason_is_found_with_its_line(reason: str, tmp_path: Path) -> None:
     shown = rlscope("analyze", recording.trace)
     assert shown.returncode == 0 and len(shown.stdout.splitlines()) <= 25
     assert f"{SCRIPT.name}:{row['line']}" in shown.stdout
+
+
+@pytest.mark.parametrize("is_installed", [True, False])
+def test_what_pip_installs_elsewhere_is_no_own_code(is_installed: bool, tmp_path: Path) -> None:
+    """A package beside the program is its own code, and so is one that nothing says was installed."""
+    (tmp_path / "packages").mkdir()
+    (tmp_path / "packages" / "searching.py").write_text(SEARCHING)
+    if is_installed:
+        (tmp_path / "packages" / "searching-1.0.dist-info").mkdir()
+        (tmp_path / "beside-1.0.dist-info").mkdir()
+    (tmp_path / "train.py").write_text(SEARCHES)
+    recording = record(tmp_path / "trace", tmp_path / "train.py", options=("--lines",))
+    assert recording.returncode == 0, recording.stderr
+    found = {row["function"]: row["is_own"] for row in recording.analysis["functions"]}
+    assert (found["train"], found["search"]) == (True, not is_installed)
+    calls = {(row["function"], row["called"]) for row in recording.analysis["account"] if row["line"]}
+    assert (("train", "searching.search") in calls) == is_installed
 
 
 def test_writing_to_a_disk_is_a_cause_with_its_line(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from rlscope.analysis.swept import SweptPurpose
 from rlscope.analysis.tables.loop import Loops
 from rlscope.analysis.tables.purposes import part_of, purpose_of
 from rlscope.model import Category, LifePart, Purpose
+from rlscope.record.started_as import PACKAGED
 from rlscope.text import encodable
 
 #: The code of a program that was not read from a file, as of `python -c`, has such a name, and much made code as well.
@@ -123,9 +124,14 @@ class ProcessStacks:
         times: What the process did where they were seen.
     """
 
-    def __init__(self, process: ProcessSweep, loops: Loops, directory: str = "") -> None:
+    def __init__(self, process: ProcessSweep, loops: Loops, directory: str, programs: Collection[str]) -> None:
+        """Find the stacks of a process of a run that was begun in a directory with these programs."""
         self.stacks = process.found.stacks
         self._directory = directory
+        packaged = process.found.properties.get(PACKAGED)
+        directories = [f"{each}/" for each in packaged if isinstance(each, str)] if isinstance(packaged, list) else []
+        # Where packages lie beside the program, nothing tells them from its own files.
+        self._packaged = [each for each in directories if not any(program.startswith(each) for program in programs)]
         self.times: list[StackTime] = []
         found = process.found.stack_times
         rows = [*found, *(_of_cuda_calls(row) for row in found if row.category in _NATIVE)]
@@ -152,7 +158,7 @@ class ProcessStacks:
         """
         begun = {row.file for row in self.stacks if row.caller is None and row.function == "<module>"}
         of_file = {
-            file: file in begun if file.startswith(_NO_FILE) else not is_packaged(file)
+            file: file in begun if file.startswith(_NO_FILE) else not is_packaged(self._inside_packages(file))
             for file in {row.file for row in self.stacks}
         }
         return [of_file[row.file] for row in self.stacks]
@@ -179,7 +185,12 @@ class ProcessStacks:
     @cached_property
     def names(self) -> list[str]:
         """Return of each stack the function as `OwnLine.called` has it: `copy.py deepcopy`."""
-        return [f"{short_path(row.file)} {row.function}" for row in self.stacks]
+        return [f"{short_path(self._inside_packages(row.file))} {row.function}" for row in self.stacks]
+
+    def _inside_packages(self, file: str) -> str:
+        """Return a file as if all packages lay where Python has them."""
+        directory = next((each for each in self._packaged if file.startswith(each)), None)
+        return f"site-packages/{file.removeprefix(directory)}" if directory is not None else file
 
     @cached_property
     def doing(self) -> list[str]:
@@ -499,8 +510,15 @@ class OwnLines:
     def stacks(self, process: str) -> ProcessStacks:
         """Return the stacks of a process."""
         if process not in self._made:
-            self._made[process] = ProcessStacks(self.processes[process], self._loops, self._directory)
+            of_process = self.processes[process], self._loops
+            self._made[process] = ProcessStacks(*of_process, self._directory, self._programs)
         return self._made[process]
+
+    @cached_property
+    def _programs(self) -> set[str]:
+        """Return the files with which processes began."""
+        stacks = (row for process in self.processes.values() for row in process.found.stacks)
+        return {row.file for row in stacks if row.caller is None and row.function == "<module>"}
 
 
 def _of_cuda_calls(row: SweptStackTime) -> SweptStackTime:
