@@ -308,7 +308,7 @@ class RunTables(Tables):
     )
     waits = _Table(
         WaitRow,
-        lambda run, found: wait_rows(run.swept),
+        lambda run, found: wait_rows(run.swept, found.loops),
         needs="waits",
         per="process, phase, function (or `(blocked)`), stream and kind: `disk`, `pipe`, `lock`, ...",
         values="count, seconds of category `wait`, of these in operations, of these in the training loop",

@@ -176,7 +176,8 @@ class WaitRow(Row):
         count: How often it was entered.
         wait_s: How long the process waited; over all rows, its time of category `wait`.
         in_operations_s: Of that, in any operation.
-        in_loop_s: Of that, in operations or between them in the training loop.
+        in_loop_s: Of that, in the training loop as everywhere: in operations and phases, but for evaluation beside
+            training, and between them.
     """
 
     process: str

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -29,6 +30,24 @@ void compute_ms(int ms) {
   uint64_t end = monotonic_ns(CLOCK_THREAD_CPUTIME_ID) + static_cast<uint64_t>(ms) * 1'000'000;
   while (monotonic_ns(CLOCK_THREAD_CPUTIME_ID) < end) continue;
 }
+
+// Three threads for each CPU that want it too.
+class Others {
+ public:
+  Others() {
+    for (unsigned i = 0; i < 3 * std::thread::hardware_concurrency(); i++) {
+      threads_.emplace_back([this] { while (!is_over_) continue; });
+    }
+  }
+  ~Others() {
+    is_over_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+ private:
+  std::atomic<bool> is_over_{false};
+  std::vector<std::thread> threads_;
+};
 
 CodedId call_of(Category category, const char* name) { return Session::intern(NameKind::kBoundary, category, name); }
 
@@ -99,18 +118,13 @@ TEST_F(BlockedTimes, TimeBetweenCallsIsMeasuredToo) {
 }
 
 TEST_F(BlockedTimes, ACallThatComputesWasNotBlockedAlsoWhereItHasNoCpu) {
-  std::atomic<bool> is_over{false};
-  std::vector<std::thread> others;  // three for each CPU
-  for (unsigned i = 0; i < 3 * std::thread::hardware_concurrency(); i++) {
-    others.emplace_back([&] { while (!is_over) continue; });
-  }
+  std::optional<Others> others(std::in_place);
   CodedId id = call_of(Category::kBackend, "computes");
   call(id, [] {});  // making threads may have blocked
   uint64_t made = Session::writer()->last_ticks();
   for (int i = 0; i < 10; i++) call(id, [] { compute_ms(20); });
   uint64_t computed = Session::writer()->last_ticks();
-  is_over = true;
-  for (std::thread& other : others) other.join();
+  others.reset();
   double queued_ms = 0;
   for (const Blocked& gap : stop_and_read()) {
     if (gap.ended <= made || gap.ended > computed) continue;
@@ -118,6 +132,44 @@ TEST_F(BlockedTimes, ACallThatComputesWasNotBlockedAlsoWhereItHasNoCpu) {
     queued_ms += gap.queued_ms;
   }
   EXPECT_GT(queued_ms, 0);
+}
+
+// Asks for no clock of the scheduler's.
+void count_to(uint64_t end) {
+  for (volatile uint64_t i = 0; i < end; i = i + 1) continue;
+}
+
+// A million steps take 0.5 to 2 ms, so that most of these calls are readings.
+TEST_F(BlockedTimes, AThreadLosesItsCpuInReadingsNoMoreOftenThanElsewhere) {
+  Others others;
+  CodedId id = call_of(Category::kBackend, "call");
+  uint64_t in_calls_ns = 0, start_ns = monotonic_ns();
+  for (int i = 0; i < 150; i++) {
+    count_to(1'000'000);
+    uint64_t called_ns = monotonic_ns();
+    call(id, [] {});
+    in_calls_ns += monotonic_ns() - called_ns;
+  }
+  EXPECT_LT(static_cast<double>(in_calls_ns), 0.1 * static_cast<double>(monotonic_ns() - start_ns));
+}
+
+TEST_F(BlockedTimes, BesideOthersTheCpuTimeIsThatOfTheThread) {
+  Others others;
+  CodedId id = call_of(Category::kBackend, "call");
+  uint64_t start_ns = monotonic_ns(CLOCK_THREAD_CPUTIME_ID);
+  for (int i = 0; i < 150; i++) {
+    call(id, [] { count_to(500'000); });
+    count_to(500'000);
+  }
+  auto ran_ns = static_cast<double>(monotonic_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns);
+  uint64_t until = Session::writer()->last_ticks();
+  Session::stop(EndReason::kStopped);
+  double found_ns = 0;
+  for (const EventRecord& record : read_event_records(path_)) {
+    bool is_cpu_time = record.stream == 0 && record.kind == kOther && record.tag_or_name == kCpuTime;
+    if (is_cpu_time && record.ticks <= until) found_ns += static_cast<double>(record.values[0] - 1);
+  }
+  EXPECT_NEAR(found_ns, ran_ns, 0.05 * ran_ns);
 }
 
 TEST_F(BlockedTimes, RunningIsNeverTakenForWaiting) {

@@ -93,3 +93,23 @@ def test_the_parts_sum_to_the_wall_time(processes: list[ProcessScript]) -> None:
     parts = (life.starting_up_ns, life.loop_ns, life.evaluation_ns, life.afterwards_ns, life.unplaced_ns)
     assert min(parts) >= 0
     assert sum(parts) == life.wall_ns == round(row.wall_s * 1e9)
+
+
+def test_waits_in_the_loop_lie_in_the_loop_that_the_life_has(tmp_path: Path) -> None:
+    waits = ("{} + wait:time.sleep", "{} -")
+    text = "process stop=100\nthread 0\n" + "\n".join(
+        [
+            *(line.format(time) for line, time in zip(waits, (5, 10), strict=True)),  # before the loop
+            "20 + simulation", "30 -",
+            *(line.format(time) for line, time in zip(waits, (32, 39), strict=True)),  # in it
+            "40 + phase:evaluation", "42 + inference",
+            *(line.format(time) for line, time in zip(waits, (43, 47), strict=True)),  # in an operation, but beside it
+            "48 -", "50 -",
+            "60 + phase:collect",
+            *(line.format(time) for line, time in zip(waits, (61, 64), strict=True)),  # in no operation, but in it
+            "70 -",
+            "80 + simulation", "90 -",
+        ]
+    )  # fmt: skip
+    found = {row.phase: (round(1e9 * row.wait_s), round(1e9 * row.in_loop_s)) for row in analyzed(tmp_path, text).waits}
+    assert found == {"(none)": (12, 7), "evaluation": (4, 0), "collect": (3, 3)}

@@ -10,6 +10,7 @@ from rlscope.analysis.sweep import ProcessSweep, TraceSweep
 from rlscope.analysis.swept import SweptTraining
 from rlscope.analysis.table_rows import BreakdownRow, WaitRow
 from rlscope.analysis.tables.dependencies import dependency_rows, wait_rows
+from rlscope.analysis.tables.loop import loops_of
 from rlscope.analysis.tables.processes import parents
 from rlscope.model import CALL_CATEGORIES, CATEGORIES, NS_PER_S, Category
 
@@ -119,7 +120,7 @@ def live_processes(swept: TraceSweep, breakdown: Rows[BreakdownRow], end_ns: int
 
 def _waited_for(swept: TraceSweep) -> dict[str, str]:
     """Return the function that each process waited in longest, or the process at the other end if that is known."""
-    waits = wait_rows(swept)
+    waits = wait_rows(swept, loops_of((), ()))  # of a window, of which nobody asks where a loop is
     boots = {process.name: process.file.header.boot_id for process in swept.processes}
     ends: dict[tuple[str, str], list[tuple[str, float]]] = {}  # of a process's stream
     for edge in dependency_rows(waits, boots):

@@ -10,7 +10,7 @@ from rlscope.analysis.ranks.tables import is_communication
 from rlscope.analysis.rows import Rows, sums
 from rlscope.analysis.sweep import TraceSweep
 from rlscope.analysis.table_rows import BreakdownRow, ProcessRow, WaitRow
-from rlscope.model import NO_OPERATION, NS_PER_S, Category
+from rlscope.model import NO_OPERATION, NO_PHASE, NS_PER_S, Category
 
 #: The calls are looked at in so many parts, one after the other: chance does not favour one rank in nearly all of them.
 PARTS = 20
@@ -131,7 +131,8 @@ def _done(
 ) -> dict[tuple[str, Cause], float]:
     """Return the seconds of each process by layer and stage, and of its waits but for other ranks.
 
-    They are those in operations, and waits in the training loop; of a process that does not show its loop, all of them.
+    They are those in operations, and waits in phases and in the training loop; of a process that does not show its
+    loop, all of them. What a rank does to evaluate keeps the others waiting as well.
     """
     work = (
         ((row.process, (row.category, row.stage)), row.seconds)
@@ -139,8 +140,9 @@ def _done(
         if row.category != Category.WAIT.label and (row.operation != NO_OPERATION or row.process not in with_loops)
     )
     waiting = (
-        ((row.process, (row.function, "")), row.in_loop_s if row.process in with_loops else row.wait_s)
+        ((row.process, (row.function, "")), row.in_loop_s if is_bounded else row.wait_s)
         for row in waits
+        for is_bounded in (row.process in with_loops and row.phase == NO_PHASE,)
         if not is_communication(row)
     )
     return sums([*work, *waiting])

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from rlscope.analysis.rows import Rows, sums
 from rlscope.analysis.sweep import TraceSweep
 from rlscope.analysis.table_rows import DependencyRow, WaitRow
+from rlscope.analysis.tables.loop import Loops
 from rlscope.analysis.tables.wait_kinds import FILE, kind_of_wait
 from rlscope.model import NS_PER_S
 
@@ -17,7 +18,7 @@ LOOPBACK = ("127.", "[::1]", "[::ffff:127.")
 _End = tuple[bytes, str]
 
 
-def wait_rows(swept: TraceSweep) -> Rows[WaitRow]:
+def wait_rows(swept: TraceSweep, loops: Loops) -> Rows[WaitRow]:
     """Make one row per process, phase, waiting function and channel."""
     rows = []
     for process in swept.processes:
@@ -27,7 +28,8 @@ def wait_rows(swept: TraceSweep) -> Rows[WaitRow]:
             function, _, channel = row.boundary.partition(" ")
             # Of the time in which the process waited, rounded with it: never more than that.
             in_operations_s, in_loop_s = (
-                min(process.length_ns(ticks), ns) / NS_PER_S for ticks in (row.in_operations_ticks, row.in_loop_ticks)
+                min(process.length_ns(ticks), ns) / NS_PER_S
+                for ticks in (row.in_operations_ticks, loops.wait_ticks(process.name, row))
             )
             rows.append(
                 WaitRow(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from rlscope.analysis.rows import Rows, sums
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
+from rlscope.analysis.swept import SweptWait
 from rlscope.analysis.table_rows import BreakdownRow, OutsideRow
 from rlscope.model import EVALUATION, NO_OPERATION, NO_PHASE, NOT_OF_LOOP, NS_PER_S, LifePart, LoopPart
 
@@ -58,6 +59,12 @@ class Loops:
     def is_evaluation(self, process: str, phase: str) -> bool:
         """Return whether a phase of a process is evaluation beside training."""
         return phase == EVALUATION and process in self.training
+
+    def wait_ticks(self, process: str, wait: SweptWait) -> int:
+        """Return how much of what a process waited in is in its loop, in ticks."""
+        if wait.phase == NO_PHASE:
+            return wait.in_loop_ticks
+        return 0 if self.is_evaluation(process, wait.phase) else wait.ticks
 
     def parts(self, row: BreakdownRow) -> Mapping[LifePart, float]:
         """Return which shares of a row of a breakdown lie in which part of its process's life; they sum to 1.

@@ -26,6 +26,10 @@ constexpr double kLeastHelp = 0.05;
 // Of a period, so that the thread did not run throughout it.
 constexpr double kLeastAbsent = 0.1;
 constexpr uint64_t kOldestSurroundings_ns = 50'000'000;
+// For so long of its CPU time after a thread was in line others are taken to want its core.
+constexpr uint64_t kContended_ns = 50'000'000;
+// A thread that got its core so short a time ago keeps it whoever asks the scheduler: the shortest turns are 0.7 ms.
+constexpr uint64_t kFreshTurn_ns = 300'000;
 
 struct RecordedThread {
   uint64_t id;
@@ -55,6 +59,16 @@ uint64_t unrecorded_cpu_ns() {
   return process_ns - std::min(process_ns, recorded_ns);
 }
 
+// How old what the kernel has accounted of a running thread may be.
+uint64_t tick_ns() {
+  static const uint64_t length_ns = [] {
+    timespec length{};
+    clock_getres(CLOCK_MONOTONIC_COARSE, &length);
+    return static_cast<uint64_t>(length.tv_nsec);
+  }();
+  return length_ns;
+}
+
 }  // namespace
 
 void BlockedMeter::start() {
@@ -64,8 +78,10 @@ void BlockedMeter::start() {
     std::lock_guard<std::mutex> lock(all.mutex);
     all.threads.push_back({thread_id_, cpu_ns});
   }
-  around_ = look_around();
-  last_ = {now_ticks(), around_.wall_ns, cpu_ns};
+  around_.switches = switches();
+  read_queue(around_);
+  ask_for_unrecorded(around_);
+  last_ = {now_ticks(), around_.unrecorded_wall_ns, cpu_ns, around_.unrecorded_wall_ns};
 }
 
 void BlockedMeter::stop() {
@@ -78,15 +94,21 @@ void BlockedMeter::stop() {
   all.threads.erase(found);
 }
 
-// The CPU's time is a system call, in which a thread that has had its turn loses the CPU: the wall is read behind it, so
-// that this is of the gap. Should the thread lose it later, that is taken for time in which it ran.
-AbsentTime BlockedMeter::measure(uint64_t gap_start, uint64_t now, bool is_known_wait) {
-  if (now < (is_known_wait ? last_.ticks + kShortestTicks : due_ticks())) return {};
-  uint64_t cpu_ns = thread_cpu_ns(thread_id_);
-  uint64_t wall_ns = monotonic_ns();
+// The wall is read behind the CPU's time, so that a core that is lost in that is missing in the gap. Should the thread lose
+// it later, that is taken for time in which it ran.
+AbsentTime BlockedMeter::measure(const Gap& gap, uint64_t now) {
+  if (now < (gap.is_known_wait ? last_.ticks + kShortestTicks : due_ticks())) return {};
+  Surroundings after = around_;
+  uint64_t cpu_ns, wall_ns;
+  bool is_contended = last_.cpu_ns < contended_until_cpu_ns_;
+  bool is_found = is_contended && find_cpu_time(after, cpu_ns, wall_ns);
+  if (!is_found) {
+    cpu_ns = thread_cpu_ns(thread_id_);
+    wall_ns = monotonic_ns();
+  }
   now = std::max(now, now_ticks());
   double ns_per_tick = static_cast<double>(wall_ns - last_.wall_ns) / static_cast<double>(now - last_.ticks);
-  double gap_ns = static_cast<double>(now - std::max(gap_start, last_.ticks)) * ns_per_tick;
+  double gap_ns = static_cast<double>(now - std::max(gap.start_ticks, last_.ticks)) * ns_per_tick;
   double ran_ns = static_cast<double>(cpu_ns - std::min(cpu_ns, last_.cpu_ns));
   double absent_since_ns = static_cast<double>(wall_ns - last_.wall_ns) - ran_ns;
   bool has_run_throughout = period_ticks_ > kShortestTicks;
@@ -94,33 +116,51 @@ AbsentTime BlockedMeter::measure(uint64_t gap_start, uint64_t now, bool is_known
   bool runs_throughout = absent_since_ns < kLeastAbsent * static_cast<double>(wall_ns - last_.wall_ns);
   period_ticks_ = runs_throughout ? std::min(2 * period_ticks_, kLongestTicks) : kShortestTicks;
   bool may_be_absent = absent_ns >= kLeastAbsent_ns;
-  AbsentTime found;
-  bool are_old = wall_ns - around_.wall_ns >= kOldestSurroundings_ns;
-  if (may_be_absent || are_old) {
-    Surroundings after = around_;
-    if (is_known_wait && !are_old) {
-      after.has_queue = read_queue(after.queued_ns);
-    } else {
-      after = look_around();
-    }
-    if (may_be_absent && is_known_wait) found.queued = queued_in_wait(absent_ns, ns_per_tick, after);
-    if (may_be_absent && !is_known_wait) found = parts_of(absent_ns, ns_per_tick, around_, after);
-    around_ = after;
+  bool are_old = wall_ns - around_.unrecorded_wall_ns >= kOldestSurroundings_ns;
+  if (!is_found && (may_be_absent || are_old || is_contended)) {
+    after.switches = switches();
+    read_queue(after);
   }
-  last_.wall_ns = monotonic_ns();
-  last_.ticks = now_ticks();
-  last_.cpu_ns = cpu_ns;
+  bool has_lost_it = after.switches.involuntary != around_.switches.involuntary;
+  bool was_in_line = queued_between(around_, after, kLeastAbsent_ns) >= kLeastAbsent_ns;
+  if (has_lost_it && was_in_line) contended_until_cpu_ns_ = cpu_ns + kContended_ns;
+  // The scheduler has to be asked for what helpers used as well; in Python nobody needs it at once.
+  bool is_fresh = has_lost_it && cpu_ns < after.accounted_ns + kFreshTurn_ns;
+  bool may_ask = !is_contended || gap.may_be_helped || is_fresh;
+  if (may_ask && (are_old || (may_be_absent && !gap.is_known_wait))) ask_for_unrecorded(after);
+  AbsentTime found;
+  if (may_be_absent && gap.is_known_wait) found.queued = queued_in_wait(absent_ns, ns_per_tick, after);
+  if (may_be_absent && !gap.is_known_wait) found = parts_of(absent_ns, ns_per_tick, around_, after);
+  around_ = after;
+  last_ = {now_ticks(), monotonic_ns(), cpu_ns, wall_ns};
   return found;
+}
+
+// Where the thread did not give its CPU away since the last reading, it was on one whenever it was not in line. What the
+// host of a virtual machine took is missing in what the kernel has accounted.
+bool BlockedMeter::find_cpu_time(Surroundings& after, uint64_t& cpu_ns, uint64_t& wall_ns) const {
+  after.switches = switches();
+  bool has_given_it_away = after.switches.voluntary != around_.switches.voluntary;
+  if (!around_.has_queue || after.switches.voluntary < 0 || has_given_it_away) return false;
+  bool has_lost_it = after.switches.involuntary != around_.switches.involuntary;
+  if (has_lost_it) read_queue(after);
+  if (!after.has_queue) return false;
+  wall_ns = monotonic_ns();
+  uint64_t passed_ns = wall_ns - last_.cpu_wall_ns;
+  uint64_t queued_ns = after.queued_ns - std::min(after.queued_ns, around_.queued_ns);
+  cpu_ns = last_.cpu_ns + passed_ns - std::min(passed_ns, queued_ns);
+  if (has_lost_it) cpu_ns = std::clamp(cpu_ns, after.accounted_ns, after.accounted_ns + tick_ns());
+  return true;
 }
 
 // A thread that gave its CPU away not once was not blocked, whatever else kept it from running: other threads, a quota, or
 // the host of a virtual machine. Without the queue's time (a kernel without schedstat), one that did was blocked whenever
 // absent; and nothing is known where the switches are not, either.
 AbsentTime BlockedMeter::parts_of(double absent_ns, double ns_per_tick, const Surroundings& before, const Surroundings& after) {
-  bool is_count_known = before.voluntary_switches >= 0 && after.voluntary_switches >= 0;
+  bool is_count_known = before.switches.voluntary >= 0 && after.switches.voluntary >= 0;
   bool is_queue_known = before.has_queue && after.has_queue;
-  if (!is_queue_known && (!is_count_known || after.voluntary_switches == 0)) return {};
-  bool gave_away = !is_count_known || before.voluntary_switches != after.voluntary_switches;
+  if (!is_queue_known && (!is_count_known || after.switches.voluntary == 0)) return {};
+  bool gave_away = !is_count_known || before.switches.voluntary != after.switches.voluntary;
   double queued_ns = gave_away ? queued_between(before, after, absent_ns) : absent_ns;
   double blocked_ns = absent_ns - queued_ns < kLeastAbsent_ns ? 0 : absent_ns - queued_ns;
   auto ticks = [&](double ns) { return static_cast<uint64_t>(ns / ns_per_tick); };
@@ -144,19 +184,21 @@ double BlockedMeter::queued_between(const Surroundings& before, const Surroundin
   return std::min(static_cast<double>(after.queued_ns - std::min(after.queued_ns, before.queued_ns)), most_ns);
 }
 
-BlockedMeter::Surroundings BlockedMeter::look_around() const {
-  Surroundings around;
-  around.has_queue = read_queue(around.queued_ns);
+// Of the measured thread alone, which no other one can ask for.
+BlockedMeter::Switches BlockedMeter::switches() const {
   rusage usage;
   bool is_own = static_cast<uint64_t>(syscall(SYS_gettid)) == thread_id_;
-  if (is_own && getrusage(RUSAGE_THREAD, &usage) == 0) around.voluntary_switches = usage.ru_nvcsw;
+  if (!is_own || getrusage(RUSAGE_THREAD, &usage) != 0) return {};
+  return {usage.ru_nvcsw, usage.ru_nivcsw};
+}
+
+void BlockedMeter::ask_for_unrecorded(Surroundings& around) const {
   around.unrecorded_cpu_ns = unrecorded_cpu_ns();
-  around.wall_ns = monotonic_ns();
-  return around;
+  around.unrecorded_wall_ns = monotonic_ns();
 }
 
 // Opened each time: a descriptor that is kept would be the program's to close, and to have its number given to a file.
-bool BlockedMeter::read_queue(uint64_t& queued_ns) const {
+void BlockedMeter::read_queue(Surroundings& around) const {
   int error = errno;
   char path[64];
   std::snprintf(path, sizeof path, "/proc/self/task/%llu/schedstat", static_cast<unsigned long long>(thread_id_));
@@ -165,11 +207,10 @@ bool BlockedMeter::read_queue(uint64_t& queued_ns) const {
   ssize_t bytes = file < 0 ? -1 : read(file, text, sizeof text - 1);
   if (file >= 0) close(file);
   errno = error;
-  if (bytes <= 0) return false;
-  char* rest;
-  uint64_t on_cpu_ns = std::strtoull(text, &rest, 10);
-  queued_ns = std::strtoull(rest, nullptr, 10);
-  return on_cpu_ns > 0;  // some kernels have the file and count nothing
+  char* rest = text;
+  around.accounted_ns = bytes > 0 ? std::strtoull(text, &rest, 10) : 0;
+  around.queued_ns = std::strtoull(rest, nullptr, 10);
+  around.has_queue = around.accounted_ns > 0;  // some kernels have the file and count nothing
 }
 
 void BlockedMeter::prepare_fork() { recorded().mutex.lock(); }

@@ -19,6 +19,8 @@ void note_name(uint32_t id, NameKind kind, Category category, std::string_view n
   facts[id].is_boundary = kind == NameKind::kBoundary;
   facts[id].is_of_library =
       kind == NameKind::kBoundary && category != Category::kPython && category != Category::kNative;
+  facts[id].is_native = kind == NameKind::kBoundary && (category == Category::kNative || category == Category::kSimulator ||
+                                                       category == Category::kBackend);
   facts[id].is_wait = kCategoryColumns[static_cast<size_t>(category)].turn == Turn::kWaits;
   facts[id].is_cuda = category == Category::kCuda || category == Category::kCudaWait;
   facts[id].stage = static_cast<uint8_t>(is_operation ? stage_of_name(name) : Stage::kNone) & 0x1F;

@@ -13,6 +13,7 @@ struct NameFacts {
   uint16_t is_operation : 1;
   uint16_t is_boundary : 1;
   uint16_t is_of_library : 1;  // a boundary of one that is known, or of a wait
+  uint16_t is_native : 1;      // a boundary of native code that computes
   uint16_t is_wait : 1;        // calls of this name are waits
   uint16_t is_cuda : 1;        // they are of CUDA
   uint16_t stage : 5;          // of an operation

@@ -185,7 +185,7 @@ uint64_t StreamWriter::measure_absence(uint64_t now) {
   measure_at_ = next_look(now);
   if (!is_measuring_) return now;
   bool is_known_wait = depth_ > 0 && name_facts(frames_[depth_ - 1].id).is_wait;
-  AbsentTime time = meter_.measure(last_ticks_, now, is_known_wait);
+  AbsentTime time = meter_.measure({last_ticks_, is_known_wait, calls_native_code()}, now);
   measure_at_ = meter_.due_ticks();
   now = std::max(now, now_ticks());
   if (time.blocked + time.queued > 0) {
@@ -200,6 +200,12 @@ uint64_t StreamWriter::measure_absence(uint64_t now) {
   }
   write_cpu_time(meter_.cpu_ns(), now);
   return now;
+}
+
+bool StreamWriter::calls_native_code() const {
+  uint32_t depth = depth_;
+  while (depth > 0 && !name_facts(frames_[depth - 1].id).is_boundary) depth--;
+  return depth > 0 && name_facts(frames_[depth - 1].id).is_native;
 }
 
 // As it was at `now`, and since the last one.

@@ -240,6 +240,7 @@ class RLSCOPE_API StreamWriter {
   int change_chunk(uint64_t started);
   uint64_t measure_gap(uint64_t now);
   uint64_t measure_absence(uint64_t now);
+  bool calls_native_code() const;
   void write_cpu_time(uint64_t cpu_ns, uint64_t now);
   // The next record finds no room, so it asks anew: an armed writer joins a recording that has begun meanwhile, and one
   // whose file has failed is closed.
