@@ -5,6 +5,7 @@ Prints nothing; the argument says which.
 
 import sys
 import time
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -65,8 +66,8 @@ class Network:
 
 
 def main(kind: str) -> None:
-    env = Walk() if kind == "own" else gymnasium.make("CartPole-v1" if kind == "network" else "Taxi-v3")
-    learner = Network() if kind == "network" else Table()
+    env: Any = Walk() if kind == "own" else gymnasium.make("CartPole-v1" if kind == "network" else "Taxi-v3")
+    learner: Any = Network() if kind == "network" else Table()
     state, _ = env.reset(seed=1)
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
