@@ -57,12 +57,12 @@ def test_two_threads_that_share_the_interpreter_fill_the_time_with_python(tmp_pa
     assert recording.layer_seconds("python", operation="spin") > 1.8 * LENGTH_S
     waits = recording.seconds(operation="spin", category="wait")
     assert waits < 0.1 * recording.layer_seconds("python", operation="spin")
-    # Each by itself ran for half of it.
+    # Each by itself held the lock for half of it, with a core or waiting for one.
     (path,) = recording.files
     by_thread = vars(_analysis.sweep(str(path), by_thread=True))["threads"]
     blocked = sum(row[-1] for row in by_thread if row[3] == "spin" and row[4] == "wait")
-    ran = sum(row[-1] for row in by_thread if row[3] == "spin" and row[4] == "python")
-    assert 0.3 < blocked / ran < 1.5
+    held = sum(row[-1] for row in by_thread if row[3] == "spin" and row[4] in ("python", "no_core"))
+    assert 0.3 < blocked / held < 1.5
 
 
 def test_a_thread_that_has_ended_owns_nothing(tmp_path: Path) -> None:
