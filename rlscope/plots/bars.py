@@ -35,7 +35,7 @@ Look = tuple[str, str]  # fill colour and hatch
 
 @dataclass(frozen=True)
 class Outlines:
-    """What another machine had, drawn as dashed outlines over the bars.
+    """This is what another machine had, which is drawn as dashed outlines over the bars.
 
     Attributes:
         heights: by workload: a column for each stage, and `training_s`; NaN draws nothing.

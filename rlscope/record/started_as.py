@@ -25,8 +25,6 @@ SERVICES = {
 }
 #: The same of processes that a library starts for the program's work, and may give a better name later.
 WORKERS = {"ray/_private/workers/default_worker.py": "ray_worker"}
-#: The property that says into which directories packages were installed, other than where Python has them.
-PACKAGED = "package_directories"
 
 
 def known_properties() -> dict[str, str]:
@@ -55,7 +53,7 @@ def properties_at_end(packages: Iterable[str]) -> dict[str, Any]:
     return {
         "versions": {name: version for name, version in loaded.items() if isinstance(version, str)},
         "threads": {str(thread.native_id): thread.name for thread in threads},
-        PACKAGED: [*_package_directories()],
+        "package_directories": [*_package_directories()],
     }
 
 

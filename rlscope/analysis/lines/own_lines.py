@@ -15,7 +15,6 @@ from rlscope.analysis.swept import SweptPurpose
 from rlscope.analysis.tables.loop import Loops
 from rlscope.analysis.tables.purposes import part_of, purpose_of
 from rlscope.model import Category, LifePart, Purpose
-from rlscope.record.started_as import PACKAGED
 from rlscope.text import encodable
 
 #: The code of a program that was not read from a file, as of `python -c`, has such a name, and much made code as well.
@@ -128,7 +127,7 @@ class ProcessStacks:
         """Find the stacks of a process of a run that was begun in a directory with these programs."""
         self.stacks = process.found.stacks
         self._directory = directory
-        packaged = process.found.properties.get(PACKAGED)
+        packaged = process.found.properties.get("package_directories")
         directories = [f"{each}/" for each in packaged if isinstance(each, str)] if isinstance(packaged, list) else []
         # Where packages lie beside the program, nothing tells them from its own files.
         self._packaged = [each for each in directories if not any(program.startswith(each) for program in programs)]

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "clock.h"
 #include "python_memory.h"
 
 namespace rlscope {
@@ -103,7 +104,15 @@ bool PythonStackReader::copy(const void* place, const void*& innermost, const vo
   reads_.clear();
   if (place) reads_.add(place, &innermost, sizeof innermost);
   if (is_chunk) reads_.add(chunk, copy_.data(), copy_.size());
-  return (!place && !is_chunk) || reads_.read();
+  if (place) begin();
+  bool is_copied = (!place && !is_chunk) || reads_.read();
+  took_ns_ = monotonic_ns() - began_ns_;
+  return is_copied;
+}
+
+void PythonStackReader::begin() {
+  began_ns_ = monotonic_ns();
+  ticks_ = now_ticks();
 }
 
 bool PythonStackReader::read_frame(const PythonFrame* address, PythonFrame& frame) const {
@@ -121,6 +130,7 @@ Seen PythonStackReader::read(const PyThreadState* thread, std::vector<SeenFrame>
   frames.clear();
   ThreadHead head;
   const void* innermost = nullptr;
+  begin();
   if (!read_memory(thread, head.bytes, kThreadHead)) return Seen::kTorn;
   const void* place = place_of_current_frame(head, innermost);
   if (!copy(place, innermost, chunk_of(head), end_of_chunk(head))) return Seen::kTorn;

@@ -28,13 +28,19 @@ class PythonStackReader {
   // The stack of a thread by its thread state, innermost first. kNothing: it runs no Python. kTorn: what was read does not fit
   // together, because the thread went on.
   Seen read(const PyThreadState* thread, std::vector<SeenFrame>& frames);
+  // When the innermost frame of the last stack was looked up, and how long it took until all frames were copied: for so long
+  // the thread may have been elsewhere.
+  uint64_t ticks() const { return ticks_; }
+  uint64_t took_ns() const { return took_ns_; }
 
  private:
+  void begin();
   bool read_frame(const PythonFrame* address, PythonFrame& frame) const;
   bool copy(const void* place, const void*& innermost, const void* chunk, const void* end);
 
   std::vector<uint8_t> copy_;  // of the part of the thread's frames that was read at once
   uintptr_t copied_from_ = 0;
+  uint64_t ticks_ = 0, began_ns_ = 0, took_ns_ = 0;
   MemoryReads reads_;
 };
 

@@ -64,7 +64,7 @@ struct LastSeen {
 };
 constexpr int kMostTorn = 16;
 constexpr int kReadings = 3;  // of a stack that changes meanwhile, or is read late
-constexpr int64_t kLate_ns = 250'000;
+constexpr uint64_t kLate_ns = 100'000;
 constexpr size_t kSeenBesides = 64;
 
 class StackSampler {
@@ -275,11 +275,10 @@ void StackSampler::look_at(StackWriter& writer, const SeenThread& seen) {
 // Where the thread that looks loses its core behind the time that it takes down, the other one is elsewhere when it is read.
 Seen StackSampler::read_in_time(const PyThreadState* thread, uint64_t& ticks, uint32_t& stack) {
   for (int reading = 0; reading < kReadings; reading++) {
-    int64_t began_ns = now_ns();
-    ticks = now_ticks();
     stack = kTornStack;
     Seen result = read(thread, stack);
-    if (now_ns() - began_ns <= kLate_ns) return result;
+    ticks = reader_.ticks();
+    if (reader_.took_ns() <= kLate_ns) return result;
   }
   return Seen::kNothing;
 }
