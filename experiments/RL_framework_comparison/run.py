@@ -20,6 +20,7 @@ from experiments.verdicts.other_machines import kept_results
 from experiments.verdicts.published import Published
 from experiments.verdicts.results import (
     Result,
+    left_out_text,
     mean_table,
     mean_transitions,
     results_of,
@@ -29,7 +30,6 @@ from experiments.verdicts.study_page import ShownFigure, StudyPage
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.tables import RECORDED_TIME
 from rlscope.plots.transitions import transitions_figure
-from rlscope.text.numbers import duration
 
 HERE = Path(__file__).parent
 METHOD = (
@@ -112,8 +112,7 @@ def draw(study: CaseStudy, page: StudyPage, group: Group, results: Sequence[Resu
         page.show(ShownFigure(stem, caption, (subject,), TRANSITIONS))
         page.numbers(f"{title}: published and measured entries", published.beside(stem, table, "per_timestep"))
         page.numbers(f"{title}: entries", readable(table))
-    left_out_s = sum(result.left_out_s for result in results) / max(len(results), 1)
-    page.paragraph(f"Recorded outside the three stages and left out: {duration(left_out_s)} of an average run.")
+    page.paragraphs(left_out_text(results, "the three stages"))
     if extra:
         page.numbers(f"{title}: for single claims, in no figure: time", readable(mean_table(extra)))
         page.numbers(f"{title}: for single claims, in no figure: entries", readable(mean_transitions(extra)))

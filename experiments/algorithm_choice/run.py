@@ -21,6 +21,7 @@ from experiments.verdicts.results import (
     by_workload,
     cuda_to_gpu,
     each,
+    left_out_text,
     mean_table,
     over_calibration,
     python_to_simulator,
@@ -31,7 +32,6 @@ from experiments.verdicts.statistics import Estimate, estimated, estimated_mean
 from experiments.verdicts.study_page import ShownFigure, StudyPage
 from rlscope.model import Resource
 from rlscope.plots.breakdown import breakdown_figure
-from rlscope.text.numbers import duration
 
 HERE = Path(__file__).parent
 METHOD = (
@@ -60,8 +60,7 @@ def run(study: CaseStudy) -> Outcome:
         measured[group.name] = measurements(chosen) | (gpu_measurements(chosen) if hardware() == "gpu" else {})
         page.heading(published.heading(group.figure, group.name))
         page.show(ShownFigure(group.figure, published.caption(group.figure, group.caption), (group.name,)))
-        left_out_s = sum(result.left_out_s for result in chosen) / len(chosen)
-        page.paragraph(f"Recorded outside training and left out: {duration(left_out_s)} of an average run.")
+        page.paragraphs(left_out_text(chosen, "training"))
         page.numbers(f"Published and measured, {group.name}", published.beside(group.figure, table, "percent"))
         page.numbers(f"Shares of training, {group.name}", readable(table))
 

@@ -27,6 +27,7 @@ from experiments.verdicts.results import (
     each,
     executed_of,
     gpu_percent,
+    left_out_text,
     mean_table,
     over_calibration,
     python_to_simulator,
@@ -37,7 +38,7 @@ from experiments.verdicts.statistics import Estimate, estimated, estimated_mean
 from experiments.verdicts.study_page import ShownFigure, StudyPage
 from rlscope.model import Resource
 from rlscope.plots.breakdown import breakdown_figure
-from rlscope.text.numbers import duration, in_percent
+from rlscope.text.numbers import in_percent
 
 HERE = Path(__file__).parent
 METHOD = (
@@ -156,8 +157,7 @@ def draw(study: CaseStudy, page: StudyPage, group: Group, results: Sequence[Resu
     study.save_figure(group.figure, figure, table)
     page.heading(published.heading(group.figure, group.title))
     page.show(ShownFigure(group.figure, published.caption(group.figure, group.caption), (group.name, *labels)))
-    left_out_s = sum(result.left_out_s for result in results) / len(results)
-    page.paragraph(f"Recorded outside training and left out: {duration(left_out_s)} of an average run.")
+    page.paragraphs(left_out_text(results, "training"))
     shares = table[table["stage"] == "simulation"].groupby("workload")["percent"].sum()
     page.paragraph(f"Simulation has its smallest share in {shares.idxmin()}: {in_percent(shares.min())} %.")
     page.numbers(f"Published and measured, {group.title}", published.beside(group.figure, table, "percent"))

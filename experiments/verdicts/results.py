@@ -23,10 +23,13 @@ from rlscope.plots.tables import (
     in_stack_order,
     transitions_table,
 )
+from rlscope.text.numbers import duration
 
 #: Resources of the time in which a GPU works.
 ON_GPU = [Resource.GPU.value, Resource.BOTH.value]
 NO_TRANSITIONS = pd.DataFrame(columns=TRANSITION_COLUMNS)
+#: What is less is how sums of times are rounded.
+LEAST_LEFT_OUT_S = 1e-6
 #: The least, the expected and the most seconds that a correction leaves.
 ENDS = ("low_s", "seconds", "high_s")
 
@@ -251,6 +254,14 @@ def python_to_simulator(result: Result) -> float:
             "its boundaries were not recorded. Look at a trace below runs/ with `rlscope inspect`"
         )
     return result.seconds("simulation", "python") / simulator_s
+
+
+def left_out_text(results: Sequence[Result], outside: str) -> list[str]:
+    """Return a sentence on what was recorded outside of something and is left out; none where that is nothing."""
+    mean_s = sum(result.left_out_s for result in results) / max(len(results), 1)
+    if mean_s < LEAST_LEFT_OUT_S:
+        return []
+    return [f"Recorded outside {outside} and left out: {duration(mean_s)} of an average run."]
 
 
 def mean_table(results: Sequence[Result]) -> pd.DataFrame:

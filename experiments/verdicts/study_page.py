@@ -57,7 +57,11 @@ class StudyPage(Page):
         self.output = output
         self.figures: list[ShownFigure] = []
         self._numbers: list[str] = []
-        for sentence in first:
+        self.paragraphs(first)
+
+    def paragraphs(self, sentences: Sequence[str]) -> None:
+        """Add a paragraph for each."""
+        for sentence in sentences:
             self.paragraph(sentence)
 
     def show(self, figure: ShownFigure) -> None:

@@ -22,7 +22,7 @@ from experiments.RL_framework_comparison import run as framework_comparison
 from experiments.simulator_choice import run as simulator_choice
 from experiments.verdicts.claims import load_claims
 from experiments.verdicts.intervals import caption_of, readable
-from experiments.verdicts.results import Result, mean_table, mean_transitions
+from experiments.verdicts.results import Result, left_out_text, mean_table, mean_transitions
 from experiments.verdicts.run_pages import add_runs
 from experiments.verdicts.study_page import StudyPage
 from rlscope.analysis.correction.corrected import AppliedCorrection, Corrected
@@ -182,6 +182,13 @@ def test_metrics_that_need_a_gpu() -> None:
     assert measured["mean_cuda_to_gpu"].value == pytest.approx(30**0.5)
     needed = {claim.metric for claim in load_claims(algorithm_choice.HERE / "claims.toml") if claim.hardware == "gpu"}
     assert needed == {*measured, "fewest_layers"}  # which needs no GPU to be counted
+
+
+@pytest.mark.parametrize(("seconds", "said"), [((4.0, 2.0), [": 3 s of"]), ((-3e-17, 9e-17), []), ((), [])])
+def test_what_is_left_out_is_said_where_there_is_any(seconds: tuple[float, ...], said: list[str]) -> None:
+    results = [replace(gpu_result("PPO", 0.0, 0.0), left_out_s=each) for each in seconds]
+    found = left_out_text(results, "training")
+    assert len(found) == len(said) and all(length in text for length, text in zip(said, found, strict=True))
 
 
 def test_a_group_whose_package_is_missing_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
