@@ -89,15 +89,13 @@ FIGURES: Sequence[tuple[str, Callable[[Measurements], Drawn | None], str]] = (
         "fig_xla_breakdown",
         xla_breakdown,
         "Figure 5 of the second paper: where the time of collecting with XLA goes, by the steps that one call makes; "
-        "recorded by RL-Scope. The CSV "
-        "says whether what recording added is subtracted.",
+        "recorded by RL-Scope. The CSV says whether what recording added is subtracted.",
     ),
     (
         "fig_xla_transitions",
         xla_transitions,
         "Figure 6 of the second paper: how often one call of XLA's collection crosses from Python into the backend and "
-        "into CUDA, and how many "
-        "kernels it executes; recorded by RL-Scope.",
+        "into CUDA, and how many kernels it executes; recorded by RL-Scope.",
     ),
     (
         "fig_kernel_fusion",

@@ -21,6 +21,7 @@ from rlscope.plots.style import (
 from rlscope.text import printable
 
 GROUP_WIDTH = 0.67
+ABOVE_TALLEST = 1.08  # the end of an axis, in heights of the tallest bar
 KEYS_LEFT = 1.02  # in widths of the axes
 #: Where a legend is: right of the axes, level with their top.
 BESIDE: Mapping[str, Any] = {"loc": "upper left", "bbox_to_anchor": (KEYS_LEFT, 1.0), "borderaxespad": 0}
@@ -56,14 +57,19 @@ class Outlines:
         """
         found = self.heights.reindex(index=list(workloads), columns=list(bars))
         for number, bar in enumerate(bars):
-            x = [group + (number - (len(bars) - 1) / 2) * width for group in range(len(found))]
+            x = [middle_of(group, number, len(bars), width) for group in range(len(found))]
             axes.bar(x, found[bar], width, fill=False, **OUTLINE)
         bottom, top = axes.get_ylim()
-        axes.set_ylim(bottom, max(top, 1.08 * found.max().max()))
+        axes.set_ylim(bottom, max(top, ABOVE_TALLEST * found.max().max()))
 
     def patch(self) -> Patch:
         """Return the legend's entry."""
         return Patch(fill=False, label=self.label, **OUTLINE)
+
+
+def middle_of(group: int, number: int, bars: int, width: float) -> float:
+    """Return where the middle of a bar is: the one of this number, from 0 on, in a group of so many."""
+    return group + (number - (bars - 1) / 2) * width
 
 
 def figure_width(workloads: int) -> float:
@@ -77,6 +83,7 @@ def draw_stacks(
     value: str,
     stages: tuple[str, ...],
     look: Callable[[Mapping[Hashable, object]], Look],
+    outlines: Outlines | None = None,
 ) -> None:
     """Draw one group per workload, one bar per stage, one piece per row, in the order of the rows.
 
@@ -86,11 +93,12 @@ def draw_stacks(
         value: the column with the heights.
         stages: the bars of a group, from left to right; the first group's are numbered.
         look: the colour and hatch of a row.
+        outlines: around the bars.
     """
     width = GROUP_WIDTH / len(stages)
     for group, (_, rows) in enumerate(table.groupby("workload", sort=False)):
         for number, stage in enumerate(stages):
-            x = group + (number - (len(stages) - 1) / 2) * width
+            x = middle_of(group, number, len(stages), width)
             top = 0.0
             for row in rows[rows["stage"] == stage].to_dict("records"):
                 colour, hatch = look(row)
@@ -100,7 +108,9 @@ def draw_stacks(
                 axes.annotate(
                     f"({number + 1})", (x, top), (0, 1), textcoords="offset points", ha="center", va="bottom", size=6.5
                 )
-    axes.set_ylim(0, 1.08 * max(tallest(table, value), 1e-12))
+    axes.set_ylim(0, ABOVE_TALLEST * max(tallest(table, value), 1e-12))
+    if outlines:
+        outlines.draw(axes, dict.fromkeys(table["workload"]), stages, width)
 
 
 def tallest(table: pd.DataFrame, value: str) -> float:
@@ -126,10 +136,17 @@ def as_label(name: str) -> str:
     return shown.replace("$", r"\$")
 
 
-def draw_keys(figure: Figure, top: Axes, bottom: Axes, looks: Iterable[Patch], stages: tuple[str, ...]) -> None:
+def draw_keys(
+    figure: Figure,
+    top: Axes,
+    bottom: Axes,
+    looks: Iterable[Patch],
+    stages: tuple[str, ...],
+    outlines: Outlines | None = None,
+) -> None:
     """Put the legend right of the uppermost axes, and right of the lowest the box that says what the numbers mean."""
     legend = figure.legend(
-        handles=list(looks),
+        handles=[*looks, *([outlines.patch()] if outlines else [])],
         **BESIDE,
         bbox_transform=top.transAxes,
         **HATCHED,

@@ -10,6 +10,7 @@ from matplotlib.patches import Patch
 from rlscope.model import CATEGORIES, PUBLISHED_STAGES, Resource
 from rlscope.plots import style
 from rlscope.plots.bars import (
+    ABOVE_TALLEST,
     GROUP_WIDTH,
     Look,
     Outlines,
@@ -61,15 +62,14 @@ def breakdown_figure(
         )
         draw_totals(totals, table.groupby("workload", sort=False)["training_s"].first(), len(stages), log_totals)
         totals.set_ylabel(time, size=7)
-        draw_stacks(bars, table, value, stages, look)
         if outlines:
             outlines.draw(totals, workloads, ["training_s"], total_width(len(stages)))
-            outlines.draw(bars, workloads, stages, GROUP_WIDTH / len(stages))
+        draw_stacks(bars, table, value, stages, look, outlines)
         keep_ticks_off_the_edge(bars)
         bars.set_ylabel(PERCENT if value == "percent" else time)
         name_groups(bars, workloads, labels or {}, title)
         figure.align_ylabels()
-        draw_keys(figure, totals, bars, [*legend(table), *([outlines.patch()] if outlines else [])], stages)
+        draw_keys(figure, totals, bars, legend(table), stages, outlines)
     return figure
 
 
@@ -81,7 +81,7 @@ def draw_totals(axes: Axes, training_s: pd.Series, bars_in_group: int, log_scale
     if log_scale:
         axes.set_yscale("log", base=2)
     else:
-        axes.set_ylim(0, 1.08 * max(training_s.max(), 1e-12))
+        axes.set_ylim(0, ABOVE_TALLEST * max(training_s.max(), 1e-12))
         axes.locator_params(axis="y", nbins=5)
 
 

@@ -7,16 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from rlscope.plots import style
-from rlscope.plots.bars import (
-    GROUP_WIDTH,
-    Look,
-    Outlines,
-    category_patch,
-    draw_keys,
-    draw_stacks,
-    figure_width,
-    name_groups,
-)
+from rlscope.plots.bars import Look, Outlines, category_patch, draw_keys, draw_stacks, figure_width, name_groups
 from rlscope.plots.breakdown import PUBLISHED_BARS, shown
 from rlscope.plots.folding import PUBLISHED_TRANSITIONS
 
@@ -48,12 +39,10 @@ def transitions_figure(
     with style.paper():
         figure = Figure(figsize=(figure_width(len(workloads)), style.PANEL_INCHES), dpi=200)
         axes = figure.subplots()
-        draw_stacks(axes, table, value, stages, look)
-        if outlines:
-            outlines.draw(axes, workloads, stages, GROUP_WIDTH / len(stages))
+        draw_stacks(axes, table, value, stages, look, outlines)
         axes.set_ylabel(VALUE_LABELS[value])
         name_groups(axes, workloads, labels or {}, title)
-        draw_keys(figure, axes, axes, [*legend(), *([outlines.patch()] if outlines else [])], stages)
+        draw_keys(figure, axes, axes, legend(), stages, outlines)
     return figure
 
 
