@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from rlscope.analysis.lines.swept import SweptStackTime
+from rlscope.analysis.lines.swept import SweptStack, SweptStackTime
 from rlscope.analysis.lines.tables import is_packaged, short_path
 from rlscope.analysis.rows import sums
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
@@ -155,7 +155,7 @@ class ProcessStacks:
         That is what lies in no package and not in the standard library, and was read from a file. Code without a file
         is the program's where a thread began with it, as that of `python -c`; all other was made by libraries.
         """
-        begun = {row.file for row in self.stacks if row.caller is None and row.function == "<module>"}
+        begun = _programs_in(self.stacks)
         of_file = {
             file: file in begun if file.startswith(_NO_FILE) else not is_packaged(self._inside_packages(file))
             for file in {row.file for row in self.stacks}
@@ -509,15 +509,18 @@ class OwnLines:
     def stacks(self, process: str) -> ProcessStacks:
         """Return the stacks of a process."""
         if process not in self._made:
-            of_process = self.processes[process], self._loops
-            self._made[process] = ProcessStacks(*of_process, self._directory, self._programs)
+            self._made[process] = ProcessStacks(self.processes[process], self._loops, self._directory, self._programs)
         return self._made[process]
 
     @cached_property
     def _programs(self) -> set[str]:
         """Return the files with which processes began."""
-        stacks = (row for process in self.processes.values() for row in process.found.stacks)
-        return {row.file for row in stacks if row.caller is None and row.function == "<module>"}
+        return _programs_in(row for process in self.processes.values() for row in process.found.stacks)
+
+
+def _programs_in(stacks: Iterable[SweptStack]) -> set[str]:
+    """Return the files with which processes began."""
+    return {row.file for row in stacks if row.caller is None and row.function == "<module>"}
 
 
 def _of_cuda_calls(row: SweptStackTime) -> SweptStackTime:

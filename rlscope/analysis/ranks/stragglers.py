@@ -140,9 +140,11 @@ def _done(
         if row.category != Category.WAIT.label and (row.operation != NO_OPERATION or row.process not in with_loops)
     )
     waiting = (
-        ((row.process, (row.function, "")), row.in_loop_s if is_bounded else row.wait_s)
+        (
+            (row.process, (row.function, "")),
+            row.in_loop_s if row.process in with_loops and row.phase == NO_PHASE else row.wait_s,
+        )
         for row in waits
-        for is_bounded in (row.process in with_loops and row.phase == NO_PHASE,)
         if not is_communication(row)
     )
     return sums([*work, *waiting])
