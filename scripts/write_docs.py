@@ -7,7 +7,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from experiments.verdicts.claims_schema import claims_schema
-from rlscope.analysis.run_tables import RunTables
+from rlscope.analysis.analysis import Analysis
 from rlscope.export.json_schema import document_schema
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -29,7 +29,7 @@ def table_list() -> str:
     """Return one line of Markdown for each table of an analysis."""
     return "\n".join(
         f"| {table.name}{_asked_by(table.asked_by, table.in_document)} | {table.per} | {table.values} |"
-        for table in RunTables.tables()
+        for table in Analysis.tables()
     )
 
 

@@ -10,7 +10,10 @@ from rlscope.analysis.correction.corrected import Correction
 from rlscope.analysis.run import Run
 from rlscope.analysis.run_tables import RunTables
 from rlscope.analysis.sweep import NO_CALIBRATION, TraceSweep, sweep_trace
+from rlscope.analysis.table import Table
 from rlscope.model import GpuAttribution
+from rlscope.rules.finding import FindingRow
+from rlscope.rules.rule import finding_rows, finding_text
 from rlscope.text.numbers import digits, duration
 from rlscope.trace.reader import Trace
 
@@ -22,10 +25,18 @@ SAID = 1.01
 
 
 class Analysis(RunTables):
-    """This is what `rlscope analyze` shows: the tables of a run.
+    """This is what `rlscope analyze` shows: the tables of a run, and what rules find in them.
 
     It has no fields of its own, and to make it a dataclass would take as long as the import of a file.
     """
+
+    findings: Table[Analysis, FindingRow] = Table(
+        FindingRow,
+        lambda run, found: finding_rows(run, found),
+        per="change that a rule found, the largest first",
+        values="the rule's code and name, what to do and where, how much of the training it is about, and how many "
+        "times as fast that gets at most: [rules](rules/index.md)",
+    )
 
     def replaced(self, **values: Any) -> Self:
         """Return the same with other values of some tables and facts."""
@@ -63,7 +74,7 @@ class Analysis(RunTables):
         """Show the analysis in a notebook: where its time went."""
         from rlscope.analysis.outline.html import html_of  # which only notebooks need
 
-        return html_of(self, self.summary)
+        return html_of(self, self.summary, [finding_text(row) for row in self.findings])
 
 
 def analyze(

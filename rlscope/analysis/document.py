@@ -3,10 +3,11 @@
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
-from rlscope.analysis.account.findings import findings
-from rlscope.analysis.account.words import account_sentences
+from rlscope.analysis.account.observations import observations
+from rlscope.analysis.account.words import account_sentence
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.table import Table
+from rlscope.rules.rule import finding_text
 
 SCHEMA = 1
 
@@ -18,8 +19,17 @@ def document_of(analysis: Analysis) -> dict[str, object]:
         if member.in_document and (not member.beside or getattr(analysis, member.beside)):
             value = getattr(analysis, name)
             found[name] = _records(member, value) if isinstance(member, Table) else _plain(value)
-    found["advice"] = {"text": "\n".join([*account_sentences(analysis), *findings(analysis)])}
+    found["advice"] = {"text": "\n".join([*account_sentences(analysis), *observations(analysis)])}
     return found
+
+
+def account_sentences(analysis: Analysis) -> list[str]:
+    """Say where the time of the process that paces the run went, and what would make it faster."""
+    said = account_sentence(analysis)
+    sentences = [f"Where the time went: {said}."] if said else []
+    if analysis.findings:
+        sentences.append(f"What would make it faster: {'; or '.join(map(finding_text, analysis.findings))}.")
+    return sentences
 
 
 def _records(table: Table[Any, Any], rows: Any) -> list[dict[str, object]]:

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Generic
 
 from rlscope.analysis.account.account import AccountRow, account_rows
-from rlscope.analysis.account.changes import batches_of, changes_of, noted_of
 from rlscope.analysis.account.owner_path import OwnerPath, owner_path
 from rlscope.analysis.correction.corrected import AppliedCorrection
 from rlscope.analysis.counters.runs import CounterRuns, Counters
@@ -227,14 +226,6 @@ class RunTables(Tables):
     def cores(self, run: Run) -> CoreUse:
         """Return what the run had of the machine's cores, and who else wanted them."""
         return core_use(run.swept.trace.manifest, self.breakdown)
-
-    @fact()
-    def changes(self, run: Run) -> tuple[str, ...]:
-        """Return what would make the run faster, as far as its own times show it, most first."""
-        noted = noted_of(run.swept, self.path)
-        batches = batches_of(run.swept, self.crossings, self.breakdown, self.path, self.timesteps)
-        of_devices = self.launches, self.device_work
-        return changes_of(self.account, self.cores, self.path, noted, batches, self.durations, of_devices)
 
     gpu = _Table(
         GpuRow,

@@ -9,9 +9,9 @@ from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from typing import Any
 
+from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.document import SCHEMA
 from rlscope.analysis.rows import Row, Rows
-from rlscope.analysis.run_tables import RunTables
 from rlscope.analysis.table import Fact, Table
 
 Schema = dict[str, Any]
@@ -95,10 +95,10 @@ def whole(title: str, schema: Schema, schemas: Schemas) -> Schema:
 def document_schema() -> Schema:
     """Return the schema of what `rlscope analyze --json` prints. A later version may have more properties."""
     schemas = Schemas()
-    shown = {name: member for name, member in RunTables.members().items() if member.in_document}
+    shown = {name: member for name, member in Analysis.members().items() if member.in_document}
     properties: dict[str, Schema] = {"schema": {"const": SCHEMA}}
     properties |= {name: _of_member(member, schemas) for name, member in shown.items()}
-    meaning = "`text`: what `account`, `changes` and growth say, in words."
+    meaning = "`text`: what `account`, `findings` and observations say, in words."
     properties["advice"] = schemas.of(Mapping[str, str]) | {"description": meaning}
     schemas.definitions["BreakdownRow"]["required"] = ["seconds"]  # of the other columns it has those that `--by` names
     required = [name for name in properties if name not in shown or not shown[name].beside]

@@ -11,8 +11,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.rows import Rows
-from rlscope.analysis.run_tables import RunTables
 from rlscope.export import bins, events
 from rlscope.export.bins import BINS, bins_of
 from rlscope.export.events import EVENTS, TEXTS, each_group
@@ -46,7 +46,7 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
 
 
 def _tables(run: ExportRun) -> Iterator[tuple[str, Rows[Any]]]:
-    for table in RunTables.tables():
+    for table in Analysis.tables():
         yield table.name, getattr(run.analysis, table.name)
 
 

@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlscope.analysis.account.findings import findings, notes
+from rlscope.analysis.account.observations import notes, observations
 from rlscope.analysis.account.words import Line, account_lines, account_title
 from rlscope.analysis.analysis import Analysis
 from rlscope.page.bars import bar
+from rlscope.rules.rule import finding_text
 from rlscope.text import as_html
 from rlscope.text.numbers import duration, percent
 
@@ -19,8 +20,8 @@ def account_of(analysis: Analysis) -> dict[str, Any]:
     return {
         "title": account_title(analysis),
         "lines": [line._asdict() for line in account_lines(analysis)],
-        "changes": list(analysis.changes),
-        "findings": findings(analysis),
+        "changes": [finding_text(row) for row in analysis.findings],
+        "observations": observations(analysis),
         "notes": notes(analysis),
     }
 
@@ -31,7 +32,7 @@ def account_part(account: Mapping[str, Any]) -> str:
     parts = [causes(account["title"], lines)] if lines else []
     if account["changes"]:
         parts.append(f"<p><strong>What would make it faster</strong></p>{listed(account['changes'])}")
-    parts.append(listed(account["findings"]))
+    parts.append(listed(account["observations"]))
     if account["notes"]:
         parts.append(f"<details><summary>What this does not know</summary>{listed(account['notes'])}</details>")
     return "".join(parts)

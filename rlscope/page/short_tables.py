@@ -7,7 +7,6 @@ from typing import Any
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.rows import Rows, RowT, sums
-from rlscope.analysis.run_tables import RunTables
 from rlscope.page.grid import OTHERS
 
 #: Operations that a page names, times the processes that it has.
@@ -35,7 +34,7 @@ def short_analysis(analysis: Analysis, shrink: int) -> tuple[Analysis, list[str]
             f"stage and layer, and are called {OTHERS}."
         )
     cut = []
-    for table in RunTables.tables():
+    for table in Analysis.tables():
         rows = getattr(analysis, table.name)
         if table.largest and len(rows) > MOST_ROWS >> shrink:
             changed[table.name] = largest(rows, table.largest, MOST_ROWS >> shrink)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rlscope.analysis.account.findings import notes
+from rlscope.analysis.account.observations import notes
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.outline.tree import LEAST_SHARE, tree_lines
 from rlscope.analysis.rows import Record, sums

@@ -6,15 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rich.cells import cell_len
 
-from rlscope.analysis.account.findings import findings
+from rlscope.analysis.account.observations import observations
 from rlscope.analysis.account.words import Line, account_lines, account_title, folded, unknown_share, unnamed_share
 from rlscope.analysis.analysis import Analysis
 from rlscope.report.screen import Screen, padded, print_parts
 from rlscope.report.sentences import counter_lines, misnested_lines, stage_name_lines
+from rlscope.rules.rule import finding_text, rules
 from rlscope.text.numbers import duration, percent
 
 #: A screen has at most so many lines, of these so many for causes, for changes and for what is missing.
-MOST_LINES, MOST_CAUSES, MOST_CHANGES, MOST_FINDINGS, MOST_REASONS = 25, 8, 3, 2, 2
+MOST_LINES, MOST_CAUSES, MOST_CHANGES, MOST_OBSERVATIONS, MOST_REASONS = 25, 8, 3, 2, 2
 #: Of what is not known, or of what is in no stage, less needs no line that says what to do.
 LEAST_UNKNOWN = 0.05
 NAMING = "docs/naming-stages.md"
@@ -36,7 +37,7 @@ def screen_lines(analysis: Analysis, screen: Screen) -> list[str]:
         screen: What is written to.
     """
     head = [*_title(analysis, screen)]
-    tail = [*_changes(analysis, screen, MOST_CHANGES), *_findings(analysis, screen, MOST_FINDINGS)]
+    tail = [*_changes(analysis, screen, MOST_CHANGES), *_observations(analysis, screen, MOST_OBSERVATIONS)]
     tail += _more(analysis, screen)
     lines = account_lines(analysis)
     room = MOST_LINES - len(head) - len(tail)
@@ -48,10 +49,10 @@ def screen_lines(analysis: Analysis, screen: Screen) -> list[str]:
 
 
 def whole_lines(analysis: Analysis, screen: Screen) -> list[str]:
-    """Return what the first screen has, with all causes, changes and findings."""
+    """Return what the first screen has, with all causes, changes and observations."""
     lines = account_lines(analysis)
     table = _account(analysis, lines, screen) if lines else ()
-    return [*table, *_changes(analysis, screen, None), *_findings(analysis, screen, None)]
+    return [*table, *_changes(analysis, screen, None), *_observations(analysis, screen, None)]
 
 
 def _title(analysis: Analysis, screen: Screen) -> Iterator[str]:
@@ -85,19 +86,22 @@ def _account(analysis: Analysis, lines: Sequence[Line], screen: Screen) -> Itera
 
 
 def _changes(analysis: Analysis, screen: Screen, most: int | None) -> Iterator[str]:
-    if analysis.changes:
+    if analysis.findings:
         yield ""
         yield "What would make it faster"
-    for change in analysis.changes[:most]:
-        yield from screen.filled(change, INDENT, INDENT * 2)
+    elif analysis.account:
+        yield ""
+        yield f"What would make it faster: nothing that {len(rules())} rules know"
+    for row in list(analysis.findings)[:most]:
+        yield from screen.filled(finding_text(row), INDENT, INDENT * 2)
 
 
-def _findings(analysis: Analysis, screen: Screen, most: int | None) -> Iterator[str]:
+def _observations(analysis: Analysis, screen: Screen, most: int | None) -> Iterator[str]:
     """Say what else stands out: what takes longer each time, memory that grows, ranks that keep others waiting.
 
     Where not all are shown, what a reader of the numbers must know comes first; `--all` has notes of it.
     """
-    found = findings(analysis) if most is None else [*_warnings(analysis), *findings(analysis)]
+    found = observations(analysis) if most is None else [*_warnings(analysis), *observations(analysis)]
     if found:
         yield ""
     for sentence in found[:most]:

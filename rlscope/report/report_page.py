@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from rlscope.analysis.account.words import account_sentences
 from rlscope.analysis.analysis import Analysis
+from rlscope.analysis.document import account_sentences
 from rlscope.analysis.utilization import binned_utilization
 from rlscope.page.plain_page import Page
 from rlscope.plots.drawing import Draw, Drawing, draw_here

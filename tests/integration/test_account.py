@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 from recording import SCRIPTS, Recording, record, rlscope
 
-from rlscope.analysis.account.causes import Cause
-
 SCRIPT = SCRIPTS / "slow_for_a_reason.py"
 #: Where a program begins and ends, and what other programs on the machine take from it.
 AROUND = ("starting_up", "afterwards", "no_core")
@@ -86,14 +84,16 @@ def test_the_line_that_has_autograd_look_for_anomalies_is_a_change(tmp_path: Pat
     assert recording.returncode == 0, recording.stderr
     lines = SCRIPT.read_text().splitlines()
     line = next(number for number, text in enumerate(lines, 1) if "detect_anomaly" in text)
-    assert any(f"{SCRIPT.name}:{line}" in change for change in recording.analysis["changes"])
+    places = [(row["code"], row["line"]) for row in recording.analysis["findings"]]
+    assert ("RLS503", line) in places
 
 
 @pytest.mark.parametrize("reason", ["compile_once", "compile_again"])
 def test_compiling_once_is_a_change_where_a_function_is_compiled_again(reason: str, tmp_path: Path) -> None:
     recording = record(tmp_path / "trace", SCRIPT.name, reason)
     assert recording.returncode == 0, recording.stderr
-    assert (Cause.COMPILE.change in recording.analysis["changes"]) == (reason == "compile_again")
+    codes = [row["code"] for row in recording.analysis["findings"]]
+    assert ("RLS701" in codes) == (reason == "compile_again")
 
 
 def test_what_workers_do_that_live_for_a_moment_is_not_starting_them(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from trace_builder import ProcessScript, certain_cost, parse_script, write_scrip
 from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis.account.account import _left_by_recording, group_name, public_name
 from rlscope.analysis.account.causes import Cause
-from rlscope.analysis.account.findings import findings, notes
+from rlscope.analysis.account.observations import notes, observations
 from rlscope.analysis.account.words import account_lines, folded, unnamed_share
 from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.correction.corrected import Correction
@@ -22,6 +22,7 @@ from rlscope.analysis.tables.purposes import PurposeRow
 from rlscope.model import ANOMALIES, COMPILING, STAGES, Category, Purpose
 from rlscope.report.first_screen import MOST_LINES, screen_lines
 from rlscope.report.screen import Screen
+from rlscope.rules.rule import finding_text
 from rlscope.text.numbers import percent
 from rlscope.trace.manifest import read_manifest, write_manifest
 from rlscope.trace.reader import open_trace
@@ -43,6 +44,14 @@ def with_property(directory: Path, name: str, value: object, *operations: str) -
         thread.operation(50 * place, 50 * (place + 1), operation)
     process.stop(50 * len(operations))
     return analyze(open_trace(writer.write({"main_pid": 1, "exit_status": 0, "complete": True})))
+
+
+def codes(analysis: Analysis) -> list[str]:
+    return [row.code for row in analysis.findings]
+
+
+def changes(analysis: Analysis) -> list[str]:
+    return [*map(finding_text, analysis.findings)]
 
 
 def seconds(analysis: Analysis) -> dict[tuple[str, str, str], float]:
@@ -109,7 +118,7 @@ def test_a_thread_that_keeps_the_interpreters_lock_is_told(
     backend: str, ran: int, is_said: bool, tmp_path: Path
 ) -> None:
     script = f"process stop=900\nthread 0\n0 + inference\n10 + backend:{backend}\n790 -\n800 ran {ran}\n800 -\n"
-    said = findings(analyzed(tmp_path, script))
+    said = observations(analyzed(tmp_path, script))
     assert [f"{ran} ns of 800 ns" in sentence for sentence in said] == [True] * is_said
 
 
@@ -121,7 +130,7 @@ def test_no_thread_keeps_the_lock_where_other_programs_had_the_cores(
     trace = write_scripts([parse_script(script)], tmp_path)
     end = {"busy_cores": busy, "ready_threads": 9}
     write_manifest(trace, read_manifest(trace) | {"machine": {"cores": 2}, "end": end})
-    assert ["interpreter's lock" in each for each in findings(analyze(open_trace(trace)))] == [True] * is_said
+    assert ["interpreter's lock" in each for each in observations(analyze(open_trace(trace)))] == [True] * is_said
 
 
 def test_time_without_a_core_is_never_what_the_thread_was_in(tmp_path: Path) -> None:
@@ -148,7 +157,7 @@ def test_a_wait_is_what_was_done_meanwhile_and_what_that_does_not_explain(tmp_pa
     assumed = {row.on for row in analysis.account if row.assumed}
     assert assumed == {"worker-1 to 2"}
     # All that they did takes 8 s in one process, and the waits for it took 10.
-    assert ["8 s" in change and "10 s" in change for change in analysis.changes] == [True]
+    assert ["8 s" in change and "10 s" in change for change in changes(analysis)] == [True]
 
 
 @pytest.mark.parametrize(("in_core", "is_said"), [(1.0, True), (4.0, False)])
@@ -159,7 +168,7 @@ def test_what_workers_wait_for_cores_is_no_work_for_one_process(in_core: float, 
     workers = {f"worker-{number}": [*work, send(f"pipe:[{number}]")] for number in (1, 2)}
     analysis = analyze(open_trace(traced(tmp_path, {"main": [*main, Piece(1, "inference")], **workers})))
     assert seconds(analysis)["no_core", "", "worker-1 to 2"] == 3
-    assert ["4 s" in change and "10 s" in change for change in analysis.changes] == [True] * is_said
+    assert ["4 s" in change and "10 s" in change for change in changes(analysis)] == [True] * is_said
 
 
 def test_what_the_slowest_of_several_works_longer_is_waiting_for_it(tmp_path: Path) -> None:
@@ -177,7 +186,7 @@ def test_what_the_slowest_of_several_works_longer_is_waiting_for_it(tmp_path: Pa
         ("messages", "", "worker-1 to 2"): 1,
         ("inference", "python", ""): 1,
     }
-    assert ["worker-2" in change and "7 s" in change and "1 s" in change for change in analysis.changes] == [True]
+    assert ["worker-2" in change and "7 s" in change and "1 s" in change for change in changes(analysis)] == [True]
 
 
 def test_a_function_that_waits_for_nobody_is_named(tmp_path: Path) -> None:
@@ -190,7 +199,7 @@ def test_a_change_is_of_what_has_a_tenth_of_the_loop(tmp_path: Path) -> None:
     script = "process stop=1000\nthread 0\n500 + inference\n900 -\n900 + log\n980 -\n980 + checkpoint\n1000 -\n"
     analysis = analyzed(tmp_path, script)
     # Of 500 ns in the loop 80 are logging and 20 checkpoints.
-    assert analysis.changes == (Cause.LOG.change,)
+    assert codes(analysis) == ["RLS304"]
 
 
 #: A loop of 100 ns that a native function, a line or a wait has; FRAMES stand for those below the main function.
@@ -225,13 +234,13 @@ NORMAL = "log_prob:/lib/python3.11/torch/normal.py:1"
         ("1 + inference\n100 -", SAMPLE, ()),
         ("2 + backend:torch.tensor\n98 -", "", ("torch.tensor", "a.py:3")),
         ("2 + backend:torch.pow\n98 -", NORMAL, ()),
-        ("1 + wait:time.sleep\n100 -", SAMPLE, ("do not sleep", "b.py:7")),
-        ("1 + wait:_socket.socket.recv\n100 -", SAMPLE, ("many answers at once", "b.py:7")),
-        ("1 + wait:_io.FileIO.write\n100 -", SAMPLE, ("write less often", "b.py:7")),
-        ("1 + wait:select.poll.poll\n100 -", SAMPLE, ("wait less often", "b.py:7")),
-        ("1 + wait:posix.waitpid\n100 -", SAMPLE, ("start other programs less often", "b.py:7")),
+        ("1 + wait:time.sleep\n100 -", SAMPLE, ("RLS211", "b.py:7")),
+        ("1 + wait:_socket.socket.recv\n100 -", SAMPLE, ("RLS408", "b.py:7")),
+        ("1 + wait:_io.FileIO.write\n100 -", SAMPLE, ("RLS410", "b.py:7")),
+        ("1 + wait:select.poll.poll\n100 -", SAMPLE, ("RLS410", "b.py:7")),
+        ("1 + wait:posix.waitpid\n100 -", SAMPLE, ("RLS409", "b.py:7")),
         ("1 + wait:_thread.LockType.acquire\n100 -", SAMPLE, ()),
-        ("1 + wait:_thread.LockType.__enter__\n100 -", SAMPLE, ("keep the lock for less time", "b.py:7")),
+        ("1 + wait:_thread.LockType.__enter__\n100 -", SAMPLE, ("RLS407", "b.py:7")),
         # Of two layers of one function the change is one, of the function.
         ("40 + backend:torch.add\n60 -", SAMPLE, ("Buffer.sample", "b.py:7", "90 %")),
     ],
@@ -240,7 +249,7 @@ def test_a_change_is_of_the_line_that_nothing_else_depends_on(
     work: str, frames: str, facts: tuple[str, ...], tmp_path: Path
 ) -> None:
     analysis = analyzed(tmp_path, LOOP.format(work=work, frames=frames))
-    assert [all(fact in change for fact in facts) for change in analysis.changes] == [True] * bool(facts)
+    assert [all(fact in change for fact in facts) for change in changes(analysis)] == [True] * bool(facts)
 
 
 def test_a_function_and_what_it_calls_are_one_change(tmp_path: Path) -> None:
@@ -251,7 +260,7 @@ def test_a_function_and_what_it_calls_are_one_change(tmp_path: Path) -> None:
     rest = "0 + inference\n10 -\n190 + backend:torch.clone\n330 -\n330 + backpropagation\n400 -\n"
     analysis = analyzed(tmp_path, f"process stop=400\nthread 0\n{rest}stacks 9\n{seen}")
     assert {row.apart for row in analysis.account if row.cause == "no_stage"} == {"soft_update", "copy.deepcopy"}
-    (change,) = analysis.changes
+    (change,) = changes(analysis)
     assert all(fact in change for fact in ("soft_update", "a.py:9", "80 %"))
 
 
@@ -302,7 +311,7 @@ def test_what_no_rule_knows_is_shown_with_the_programs_own_function(loop: str, s
     (naming,) = (said for said in screen_lines(analysis, Screen(80)) if "docs/naming-stages.md" in said)
     assert percent(unnamed_share(analysis)) in naming
     # Of few stacks one line is told, and of what passes there no more than they show.
-    assert [("Agent.learn" in change, share in change) for change in analysis.changes] == [(True, True)]
+    assert [("Agent.learn" in change, share in change) for change in changes(analysis)] == [(True, True)]
 
 
 def test_a_comprehension_is_a_part_of_its_function(tmp_path: Path) -> None:
@@ -315,7 +324,7 @@ def test_a_function_with_nearly_all_time_is_not_the_loop_that_calls_it(tmp_path:
     loop = "process stop=1000\nthread 0\n0 + inference\n1 -\n970 + simulation\n999 -\n999 + inference\n1000 -\n"
     seen = "960 sees 0 run:/me/a.py:3 learn:/me/a.py:9\n980 sees 0 run:/me/a.py:4\n"
     analysis = analyzed(tmp_path, f"{loop}stacks 9\n{seen}")
-    assert ["learn" in change and "a.py:9" in change for change in analysis.changes] == [True]
+    assert ["learn" in change and "a.py:9" in change for change in changes(analysis)] == [True]
 
 
 def test_the_line_of_what_a_worker_does_in_its_loop_is_not_where_it_starts_up(tmp_path: Path) -> None:
@@ -339,7 +348,7 @@ def test_the_loop_of_a_process_or_thread_is_nothing_to_change(begun: str, tmp_pa
     loop = "process stop=100\nthread 0\n0 + inference\n1 -\n99 + inference\n100 -\n"
     analysis = analyzed(tmp_path, f"{loop}stacks 9\n50 sees 0 {begun} act:/me/a.py:3\n")
     row = max(analysis.account, key=lambda row: row.seconds)
-    assert (row.cause, row.function, row.apart, analysis.changes) == ("no_stage", "act", "", ())
+    assert (row.cause, row.function, row.apart, codes(analysis)) == ("no_stage", "act", "", [])
 
 
 def test_a_wait_of_a_worker_for_nobody_is_what_to_change(tmp_path: Path) -> None:
@@ -349,7 +358,7 @@ def test_a_wait_of_a_worker_for_nobody_is_what_to_change(tmp_path: Path) -> None
     analysis = analyzed(tmp_path, main, script.format(sleeps, "step", 8))
     row = max(analysis.account, key=lambda row: row.seconds)
     assert (row.cause, row.on, row.called, row.file, row.line) == ("waiting", "process", "time.sleep", "/me/a.py", 8)
-    assert ["do not sleep" in change and "a.py:8" in change for change in analysis.changes] == [True]
+    assert ["do not sleep" in change and "a.py:8" in change for change in changes(analysis)] == [True]
 
 
 @pytest.mark.parametrize("usable", [1, 4])
@@ -361,7 +370,7 @@ def test_fewer_processes_are_a_change_where_the_run_itself_wants_more_cores_than
     write_manifest(trace, read_manifest(trace) | {"machine": {"cores": usable}})
     analysis = analyze(open_trace(trace))
     assert analysis.cores.wanted == pytest.approx(3)
-    assert len(analysis.changes) == (1 if usable == 1 else 0)
+    assert len(analysis.findings) == (1 if usable == 1 else 0)
 
 
 @pytest.mark.parametrize(
@@ -385,7 +394,7 @@ def test_cores_that_other_programs_had_are_nothing_to_change(
     lines = account_lines(analysis)
     assert [line.name for line in lines].index("waiting for a core") == (2 if is_last else 0)
     assert folded(lines, 1)[0].name == "waiting for a core"  # which is the longest
-    assert len(analysis.changes) == (1 if wanted > 2 else 0)
+    assert codes(analysis) == ["RLS102"] * is_last + ["RLS101"] * (wanted > 2)
 
 
 @pytest.mark.parametrize(
@@ -499,7 +508,7 @@ def test_collecting_garbage_in_an_import_is_nothing_to_change(tmp_path: Path) ->
     seen = f"50 sees 0 <module>:/me/a.py:3 {torch}\n120 sees 0 <module>:/me/a.py:3 {torch}\n"
     analysis = analyzed(tmp_path, script + seen)
     assert ("garbage_collection", "import torch") in {(row.cause, row.called) for row in analysis.account}
-    assert analysis.changes == ()
+    assert not analysis.findings
 
 
 def test_what_messages_take_beside_waits_is_packing_and_unpacking_them(tmp_path: Path) -> None:
@@ -507,7 +516,7 @@ def test_what_messages_take_beside_waits_is_packing_and_unpacking_them(tmp_path:
     analysis = analyzed(tmp_path, LOOP.format(work="", frames=get))
     row = max(analysis.account, key=lambda row: row.seconds)
     assert (row.cause, row.called, row.file, row.line) == ("pickling", "Queue.get", "/me/a.py", 3)
-    assert analysis.changes == (Cause.PICKLING.change,)
+    assert codes(analysis) == ["RLS403"]
     assert account_lines(analysis)[0].name == Cause.PICKLING.words
 
 
@@ -530,7 +539,7 @@ def test_environments_that_are_made_in_the_loop_are_a_cause(work: str, tmp_path:
     assert (row.cause, row.called, row.file, row.line, row.seconds > 95e-9) == (
         "making", "gymnasium.envs.registration.make", "/me/a.py", 3, True
     )  # fmt: skip
-    assert analysis.changes == (Cause.MAKING.change,)
+    assert codes(analysis) == ["RLS307"]
 
 
 def test_what_a_worker_does_is_not_the_making_in_which_it_was_started(tmp_path: Path) -> None:
@@ -545,7 +554,7 @@ def test_what_a_worker_does_is_not_the_making_in_which_it_was_started(tmp_path: 
 )
 def test_anomalies_that_autograd_looks_for_are_a_change(place: object, is_said: bool, tmp_path: Path) -> None:
     analysis = with_property(tmp_path, ANOMALIES, place, "simulation", "backpropagation")
-    assert ["a.py:5" in change for change in analysis.changes] == [True] * is_said
+    assert ["a.py:5" in change for change in changes(analysis)] == [True] * is_said
 
 
 @pytest.mark.parametrize(
@@ -562,7 +571,7 @@ def test_compiling_once_is_a_change_where_functions_were_compiled_again(
     noted: object, is_said: bool, tmp_path: Path
 ) -> None:
     analysis = with_property(tmp_path, COMPILING, noted, "simulation", "compile")
-    assert analysis.changes == ((Cause.COMPILE.change,) if is_said else ())
+    assert codes(analysis) == ["RLS701"] * is_said
 
 
 @pytest.mark.parametrize(
@@ -579,7 +588,7 @@ def test_many_updates_of_short_calls_are_a_change(updates: int, call: int, is_sa
         end = begin + 900_000
         script += f"{end} -\n"
     analysis = analyzed(tmp_path, f"{script}{end} progress 10\n")
-    assert ["update less often" in change for change in analysis.changes] == [True] * is_said
+    assert ["update less often" in change for change in changes(analysis)] == [True] * is_said
 
 
 @pytest.mark.parametrize(
@@ -597,7 +606,7 @@ def test_a_policy_that_answers_for_one_timestep_at_a_time_is_a_change(
         script += f"{end - 100_000} + {operation}\n{end - 90_000} + backend:torch.{name}\n"
         script += f"{end - 90_000 + call * 1000} -\n{end} -\n{end} ran 100000\n"
     analysis = analyzed(tmp_path, f"{script}{end} progress 10\nstacks 9\n50000 sees 0 <module>:/me/a.py:3\n")
-    said = [change for change in analysis.changes if "several environments" in change]
+    said = [change for change in changes(analysis) if "several environments" in change]
     facts = f"{answers} answers for 10 timesteps", "a.py:3"
     assert [[fact in change for fact in facts] for change in said] == [[True, True]] * is_said
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from trace_builder import parse_script, write_scripts
 
-from rlscope.analysis.account.findings import device_sentences
+from rlscope.analysis.account.observations import device_sentences
 from rlscope.analysis.account.words import account_lines
 from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.trace.reader import open_trace
@@ -53,7 +53,7 @@ def test_the_line_of_cuda_calls_is_that_of_the_native_calls_that_make_them(tmp_p
 
 def test_short_kernels_one_after_the_other_are_launched_too_slowly(tmp_path: Path) -> None:
     analysis = analyzed(tmp_path, LAUNCHES, "60-62 kernel gemm launch=backpropagation/backpropagation", SEEN)
-    (change,) = [change for change in analysis.changes if change.startswith("let GPU 0 compute more at a time")]
+    (change,) = [row.change for row in analysis.findings if row.code == "RLS601"]
     assert "in update" in change and f"{STEPS:,} kernels of 2 ns" in change
     (sentence,) = device_sentences(analysis)
     assert "works for 2 % of the loop" in sentence and "launch-bound" in sentence
@@ -66,7 +66,7 @@ def test_a_gpu_that_works_all_the_time_is_nothing_to_change(tmp_path: Path) -> N
         tmp_path, calls.replace("100 -", "99 -"), "0-98 kernel gemm launch=backpropagation/backpropagation",
         "50 sees 0 main:/me/a.py:7\n70 sees 0 main:/me/a.py:9",
     )  # fmt: skip
-    assert not [change for change in analysis.changes if "GPU" in change]
+    assert not [row for row in analysis.findings if row.code.startswith("RLS6")]
     (sentence,) = device_sentences(analysis)
     assert "works for 98 % of the loop" in sentence
     (row,) = [row for row in analysis.account if row.cause == "gpu"]
@@ -86,7 +86,7 @@ def test_copies_for_which_the_process_waits_are_a_change(copied: str, is_said: b
 99 -
 """
     analysis = analyzed(tmp_path, calls, f"{copied} copy HtoD bytes=1048576", SEEN)
-    assert bool([change for change in analysis.changes if change.startswith("copy less")]) == is_said
+    assert bool([row for row in analysis.findings if row.code == "RLS602"]) == is_said
 
 
 def test_a_wait_in_a_native_function_is_called_as_people_write_it(tmp_path: Path) -> None:

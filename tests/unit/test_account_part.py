@@ -11,7 +11,7 @@ def account(**changed: Any) -> dict[str, Any]:
         {"name": "simulation, <Simulator>", "seconds": 4.0, "share": 0.8, "where": "", "layer": "simulator"},
         {"name": "callbacks", "seconds": 1.0, "share": 0.2, "where": "a.py:7", "layer": ""},
     ]
-    whole = {"title": "Where the time went", "lines": lines, "changes": [], "findings": [], "notes": []}
+    whole = {"title": "Where the time went", "lines": lines, "changes": [], "observations": [], "notes": []}
     return whole | changed
 
 
@@ -28,8 +28,8 @@ def test_causes_are_rows_with_a_bar_in_the_colour_of_their_layer() -> None:
     assert "<li>" not in html and "<details>" not in html
 
 
-def test_changes_and_findings_are_listed_and_notes_folded() -> None:
-    html = account_part(account(changes=["log <less>"], findings=["memory grows"], notes=["two threads"]))
+def test_changes_and_observations_are_listed_and_notes_folded() -> None:
+    html = account_part(account(changes=["log <less>"], observations=["memory grows"], notes=["two threads"]))
     assert re.findall("<li>(.*?)</li>", html) == ["log &lt;less&gt;", "memory grows", "two threads"]
     assert html.index("memory grows") < html.index("<details>") < html.index("two threads")
 

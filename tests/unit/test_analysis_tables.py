@@ -74,7 +74,7 @@ def test_document(analysis: Analysis) -> None:
         "schema": 1,
         "life": {"process": "trainer", "wall_ns": 1000, "starting_up_ns": 0, "loop_ns": 800, "evaluation_ns": 0,
                  "afterwards_ns": 200, "unplaced_ns": 0},
-        "command": "python train.py", "changes": [], "durations": [], "possible_evaluations": [],
+        "command": "python train.py", "findings": [], "durations": [], "possible_evaluations": [],
         "complete": True, "why": [], "dropped_events": 0, "misnested_operations": 0, "tasks": [],
         "without_stacks": [],
         "samples": [], "sample_tails": [], "tokens": None, "tokens_per_s": None, "trained_tokens_per_s": None,

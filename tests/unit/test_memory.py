@@ -7,7 +7,6 @@ import pytest
 from recording import call_here
 from trace_builder import parse_script, write_scripts
 
-from rlscope.analysis.account.findings import growth_sentences
 from rlscope.analysis.analysis import analyze
 from rlscope.analysis.memory.tables import growth_of
 from rlscope.trace.reader import open_trace
@@ -126,8 +125,9 @@ def test_memory_by_stage_and_growth(tmp_path: Path) -> None:
     assert host.bytes_per_s == pytest.approx(1_024_000)
     assert host.bytes_per_iteration is None
     assert (device.peak_bytes, device.grows) == (400 * MIB, False)
-    (said,) = growth_sentences(analysis.memory_growth)
-    assert said.startswith(f"The memory of {process} grew to the end, by 3.43 GiB an hour (3.43 GiB to 3.43 GiB): ")
+    (finding,) = analysis.findings
+    assert (finding.code, finding.seconds) == ("RLS801", None)
+    assert f"what {process} keeps" in finding.change and "3.43 GiB an hour (3.43 GiB to 3.43 GiB)" in finding.change
 
 
 def test_memory_grows_only_after_the_loop_has_begun(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from pieces import Piece, traced
 
 from benchmarks.trace_writer import TraceWriter
-from rlscope.analysis.account.findings import notes
+from rlscope.analysis.account.observations import notes
 from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.correction.corrected import AppliedCorrection
 from rlscope.analysis.rows import Rows

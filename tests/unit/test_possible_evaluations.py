@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from trace_builder import parse_script, write_scripts
 
-from rlscope.analysis.account.findings import findings
+from rlscope.analysis.account.observations import observations
 from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.lines.possible_evaluations import is_called_a_test
 from rlscope.trace.reader import open_trace
@@ -43,7 +43,7 @@ def test_a_function_that_tests_the_policy(tmp_path: Path) -> None:
     assert functions(analysis) == [("evaluate", 5, 50, 30, 20)]
     (row,) = analysis.possible_evaluations
     assert (row.process, row.file, row.line) == ("main", "/me/a.py", 7)
-    (said,) = findings(analysis)
+    (said,) = observations(analysis)
     assert all(each in said for each in ("50 ns", "evaluate, me/a.py:7", '@rlscope.phase("evaluation")'))
 
 
@@ -62,7 +62,7 @@ def test_a_function_that_tests_the_policy(tmp_path: Path) -> None:
 def test_what_is_training_or_has_a_name_already(work: list[tuple[str, str]], tmp_path: Path) -> None:
     analysis = analyzed(tmp_path, work)
     assert not functions(analysis)
-    assert not findings(analysis)
+    assert not observations(analysis)
 
 
 def test_of_one_in_another_the_outer_one_that_fits_has_the_time(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_stack_that_is_seen_late_changes_nothing(tmp_path: Path) -> None:
 def test_a_short_one_is_in_the_table_and_no_finding(tmp_path: Path) -> None:
     analysis = analyzed(tmp_path, [*rounds(*["collect"] * 30), (STEP, "evaluate"), (NETWORK, "evaluate")])
     assert functions(analysis) == [("evaluate", 2, 20, 10, 10)]
-    assert not findings(analysis)
+    assert not observations(analysis)
 
 
 @pytest.mark.parametrize(

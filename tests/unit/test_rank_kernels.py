@@ -7,7 +7,7 @@ from pieces import bounds
 from rank_traces import ALL_REDUCE, MS, DeviceStep, call, on_devices, rank
 
 from benchmarks.trace_writer import TraceWriter
-from rlscope.analysis.account.findings import straggler_sentences
+from rlscope.analysis.account.observations import straggler_sentences
 from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.model import DeviceWork
 from rlscope.report.report_page import write_report

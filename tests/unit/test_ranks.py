@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rank_traces import MS, call, rank, trained
 
 from benchmarks.trace_writer import TraceWriter
-from rlscope.analysis.account.findings import straggler_sentences
+from rlscope.analysis.account.observations import straggler_sentences
 from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.document import document_of
 from rlscope.analysis.ranks.stragglers import LEADS, PARTS

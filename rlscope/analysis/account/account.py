@@ -248,7 +248,7 @@ def _called(found: OwnLine, key: _Key) -> str:
     imported = next((each for each in found.called if each.endswith(" <module>")), "")
     if imported:
         return f"{IMPORTING}{imported.partition('/')[0].partition(' ')[0].removesuffix('.py')}"
-    return _written(found.entry)
+    return written(found.entry)
 
 
 def public_name(function: str) -> str:
@@ -257,7 +257,7 @@ def public_name(function: str) -> str:
     return ".".join([*(part for part in around if not part.startswith("_")), name])
 
 
-def _written(function: str) -> str:
+def written(function: str) -> str:
     """Return a function of Python as people write it: `copy.deepcopy` for `copy.py deepcopy`; a method with its class.
 
     Modules and packages whose names begin with `_` have helpers, whose functions people know by what is around these.

@@ -70,15 +70,6 @@ def account_sentence(tables: RunTables) -> str:
     return printable(f"{duration(sum(line.seconds for line in lines))} of {tables.path.process}: {causes}")
 
 
-def account_sentences(tables: RunTables) -> list[str]:
-    """Say where the time of the process that paces the run went, and what would make it faster."""
-    said = account_sentence(tables)
-    sentences = [f"Where the time went: {said}."] if said else []
-    if tables.changes:
-        sentences.append(f"What would make it faster: {'; or '.join(tables.changes)}.")
-    return sentences
-
-
 def account_title(tables: RunTables) -> str:
     """Return what stands above the lines: whose time it is, where there are several processes."""
     of = f" ({tables.path.process}, which paces the run)" if tables.path and len(tables.processes) > 1 else ""

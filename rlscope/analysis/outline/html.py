@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from rlscope.analysis.account.findings import findings
+from rlscope.analysis.account.observations import observations
 from rlscope.analysis.account.words import account_lines, account_title, folded
 from rlscope.analysis.outline.tree import tree_lines
 from rlscope.analysis.run_tables import RunTables
@@ -14,8 +14,8 @@ MOST_LINES, MOST_CAUSES, NAME_LENGTH, TEXT_LENGTH, MOST_REASONS = 80, 8, 40, 800
 BAR_EM = 12
 
 
-def html_of(tables: RunTables, summary: str) -> str:
-    """Return tables as HTML, behind a line that says what was recorded."""
+def html_of(tables: RunTables, summary: str, changes: Sequence[str]) -> str:
+    """Return tables and changes as HTML, behind a line that says what was recorded."""
     parts = [f"<p><b>{_text(str(tables.directory))}</b>: {_text(summary)}</p>"]
     parts += [f"<p>Incomplete: {_text(reason)}</p>" for reason in tables.why[:MOST_REASONS]]
     if (rest := len(tables.why) - MOST_REASONS) > 0:
@@ -24,8 +24,8 @@ def html_of(tables: RunTables, summary: str) -> str:
     names = [f"{cause.name}; {cause.where}" if cause.where else cause.name for cause in causes]
     rows = (_row(0, name, cause.seconds, cause.share) for name, cause in zip(names, causes, strict=True))
     parts.append(_table(_text(account_title(tables)), rows))
-    parts += _listed("What would make it faster", tables.changes)
-    parts += _listed("What else stands out", findings(tables))
+    parts += _listed("What would make it faster", changes)
+    parts += _listed("What else stands out", observations(tables))
     lines = tree_lines(tables)
     corrected = ", without what recording added" if tables.correction is not None else ""
     of = _text(f" of {tables.path.process}", NAME_LENGTH) if tables.path and len(tables.processes) > 1 else ""

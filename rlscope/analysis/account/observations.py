@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 
 from rlscope.analysis.account.causes import Cause
 from rlscope.analysis.account.words import backends
-from rlscope.analysis.memory.tables import MemoryGrowthRow
 from rlscope.analysis.ranks.rows import StragglerRow
 from rlscope.analysis.rows import sums
 from rlscope.analysis.run_tables import RunTables
@@ -12,9 +11,8 @@ from rlscope.analysis.tables.loop import rows_by_part
 from rlscope.analysis.tables.purposes import OF_PART
 from rlscope.model import CATEGORIES, NO_OPERATION, NS_PER_S, STAGES, Category, LifePart, Purpose
 from rlscope.text import line_text, printable
-from rlscope.text.numbers import digits, duration, duration_ends, percent, size
+from rlscope.text.numbers import digits, duration, duration_ends, percent
 
-_S_PER_HOUR = 3600
 #: What is in no stage, and what threads do beside each other, is worth a note from such a share of the run on.
 LEAST_NOTED = 0.05
 #: As many operations in no stage are named.
@@ -33,12 +31,12 @@ LEAST_RUN, LEAST_LOCKED = 0.5, 0.1
 LEAST_GROWN = 0.05
 
 
-def findings(tables: RunTables) -> list[str]:
+def observations(tables: RunTables) -> list[str]:
     """Say what stands out, safe to be shown."""
     found = (
         *straggler_sentences(tables.stragglers), *device_sentences(tables), *evaluation_sentences(tables),
         *lock_sentences(tables),
-        *longer_sentences(tables), *growth_sentences(tables.memory_growth),
+        *longer_sentences(tables),
     )  # fmt: skip
     return [printable(sentence) for sentence in found]
 
@@ -149,27 +147,6 @@ def lock_sentences(tables: RunTables) -> Iterator[str]:
             f"In its operations {path.process} ran for {duration(ran)} of {duration(worked)}, and for the rest other "
             "threads of it did. A thread of Python keeps the interpreter's lock: give its work to a process."
         )
-
-
-def growth_sentences(rows: Iterable[MemoryGrowthRow]) -> Iterator[str]:
-    """Say of each memory that grew by how much, and what that may be."""
-    for row in rows:
-        if row.grows:
-            yield f"{_grown_memory(row)} grew to the end, by {_growth_rate(row)}: a buffer that fills, or a leak."
-
-
-def _grown_memory(row: MemoryGrowthRow) -> str:
-    if row.device is None:
-        return f"The memory of {row.process}"
-    return f"The memory that {row.owner} has given out of GPU {row.device} in {row.process}"
-
-
-def _growth_rate(row: MemoryGrowthRow) -> str:
-    """Return the growth with its interval: `1.2 MiB an iteration, 4.1 GiB an hour (3.9 GiB to 4.3 GiB)`."""
-    rates = (row.bytes_per_s, row.low_bytes_per_s, row.high_bytes_per_s)
-    hour, low, high = (size(_S_PER_HOUR * (rate or 0.0)) for rate in rates)
-    per_hour = f"{hour} an hour ({low} to {high})"
-    return per_hour if row.bytes_per_iteration is None else f"{size(row.bytes_per_iteration)} an iteration, {per_hour}"
 
 
 def straggler_sentences(stragglers: Iterable[StragglerRow]) -> Iterator[str]:

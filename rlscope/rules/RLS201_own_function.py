@@ -1,0 +1,62 @@
+"""Call the function that has most of the training less often, or make it cheaper.
+
+**Why it is slow.** Python takes 30 to 100 ns for each operation: a loop over elements takes a hundred times as long
+as the same in NumPy or PyTorch.
+
+**Slow**
+
+    for index in range(len(rewards)):
+        returns[index] = sum(gamma**k * r for k, r in enumerate(rewards[index:]))
+
+**Faster**
+
+    for index in reversed(range(len(rewards))):    # each value once, or scipy.signal.lfilter
+        total = returns[index] = rewards[index] + gamma * total
+
+**How it is found.** Stacks that pass a function of the program's own, or a line that calls a library, have a tenth
+of the training or more, and nearly all of the function's time is in its own code or in one stage.
+
+**When it is wrong.** What the function does may be what the training is for.
+
+**Reported:** DLR-RM/stable-baselines3 #1854, QuTech-Delft/qgym #93: what users do around the library.
+"""
+
+from collections.abc import Iterator
+
+from rlscope.analysis.account.account import AccountRow
+from rlscope.analysis.account.causes import Cause
+from rlscope.model import Category
+from rlscope.rules.evidence import Evidence, place_of, where
+from rlscope.rules.finding import Found
+
+IS_GENERAL = True
+#: What is not the algorithm's own work may be the program's own code alone: environments, and what is in no stage.
+_OWN = (Cause.SIMULATION, Cause.NO_STAGE, Cause.NO_LOOP)
+_OF_CPU = tuple(category.label for category in (Category.PYTHON, Category.NATIVE, Category.BACKEND))
+
+
+def find(evidence: Evidence) -> Iterator[Found]:
+    """Look for functions and lines of the program's own code on which nothing else depends."""
+    groups: list[list[AccountRow]] = []
+    for row in evidence.training:
+        if row.apart and Cause(row.cause) in _OWN and row.category in _OF_CPU:
+            same = next((each for each in groups if any(_are_one(other, row) for other in each)), None)
+            if same is None:
+                groups.append([row])
+            else:
+                same.append(row)
+    for same in groups:
+        seconds = sum(row.seconds * row.apart_share for row in same)
+        function = next((row.apart for row in same if row.apart == row.function), same[0].apart)
+        place = place_of(same[0])
+        change = (
+            f"call {function} less often, or make it cheaper: {evidence.share(seconds)} of the training pass it"
+            f"{where(place)}"
+        )
+        yield Found(change, f"account: apart={same[0].apart}", seconds, place)
+
+
+def _are_one(row: AccountRow, other: AccountRow) -> bool:
+    """Return whether two rows, of two layers or processes, are of one function or line, or one calls the other."""
+    is_one = row.apart == other.apart or row.line == other.line
+    return row.file == other.file and (is_one or row.function == other.apart or other.function == row.apart)

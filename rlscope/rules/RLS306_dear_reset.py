@@ -1,0 +1,43 @@
+"""Make resets cheaper, or have fewer of them.
+
+**Why it is slow.** Some environments load a level, a robot or a table in each `reset`; where episodes are short,
+that is most of the simulation.
+
+**Slow**
+
+    def reset(self, seed=None, options=None):
+        self.model = load_model(self.path)
+
+**Faster**
+
+    def __init__(self, path):
+        self.model = load_model(path)              # reset() restores its state only
+
+**How it is found.** Stacks pass functions of the name `reset` in simulation for a tenth of the training or more,
+and for longer than functions of the name `step`.
+
+**When it is wrong.** Where each episode has to be another world, prepare the next one beside the training.
+
+**Reported:** google-deepmind/lab #152, facebookresearch/minihack #33.
+"""
+
+from collections.abc import Iterator
+
+from rlscope.model import SIMULATION
+from rlscope.rules.evidence import Evidence, bare_names, where
+from rlscope.rules.finding import Found
+
+
+def find(evidence: Evidence) -> Iterator[Found]:
+    """Look for resets that take longer than steps."""
+    resets = evidence.passing(bare_names("reset"), SIMULATION)
+    if resets is None:
+        return
+    steps = evidence.passing(bare_names("step"), SIMULATION)
+    # The `step` of a vector of environments resets those that are done: that time is in both.
+    if steps is None or 2 * resets.seconds > steps.seconds:
+        change = (
+            f"make {resets.function} cheaper, or episodes longer: it has {evidence.share(resets.seconds)} of the "
+            f"training{where(resets.place)}"
+        )
+        yield Found(change, "functions: stage=simulation", resets.seconds, resets.place)

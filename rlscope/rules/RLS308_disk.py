@@ -1,0 +1,29 @@
+"""Write and read files less often, or beside the loop.
+
+**Why it is slow.** A write that waits for the disk takes 1 to 100 ms, on a network's file system longer.
+
+**Slow**
+
+    file.write(line); file.flush(); os.fsync(file.fileno())     # in each step
+
+**Faster**
+
+    file.write(line)                               # Python writes when 8 KB are there
+
+**How it is found.** Waits for the disk have a tenth of the training or more.
+
+**When it is wrong.** What must not be lost when the machine fails has to be written.
+
+**Reported:** wandb/wandb #950, where `fsync` had two thirds of the training.
+"""
+
+from collections.abc import Iterator
+
+from rlscope.analysis.account.causes import Cause
+from rlscope.rules.evidence import Evidence
+from rlscope.rules.finding import Found
+
+
+def find(evidence: Evidence) -> Iterator[Found]:
+    """Look for waits for the disk."""
+    yield from evidence.cause(Cause.DISK, "write and read files less often, or beside the loop")

@@ -1,0 +1,53 @@
+"""Step light environments in the process that trains.
+
+**Why it is slow.** A message to another process and back takes 50 to 200 µs, a step of CartPole 2 µs: the more
+processes, the longer the messages take altogether.
+
+**Slow**
+
+    envs = SubprocVecEnv([make] * 8)
+
+**Faster**
+
+    envs = DummyVecEnv([make] * 8)
+
+**How it is found.** All work of the processes that were waited for would take less time in one process than the
+waits for it: messages have a tenth of the training or more.
+
+**When it is wrong.** Environments that become heavier later belong into processes of their own.
+
+**Reported:** thu-ml/tianshou #387, openai/baselines #608, DLR-RM/stable-baselines3 #643.
+"""
+
+from collections.abc import Iterator
+
+from rlscope.analysis.account.account import group_name
+from rlscope.analysis.account.causes import Cause
+from rlscope.rules.evidence import Evidence
+from rlscope.rules.finding import Found
+from rlscope.text.numbers import duration
+
+#: What one process would not do of what several do for it.
+_OF_SEVERAL = (Cause.MESSAGES, Cause.PICKLING, Cause.NO_CORE, Cause.SLOWEST, Cause.PROCESSES)
+#: It is worth a change where the work takes no more of the waits than this.
+_MOST_WORK = 0.9
+
+
+def find(evidence: Evidence) -> Iterator[Found]:
+    """Look for processes whose work would take less time in the one that waits for it."""
+    path = evidence.tables.path
+    messages_s = evidence.seconds(Cause.MESSAGES)
+    if path is None or not messages_s:
+        return
+    for group in path.followed:
+        name = group_name(group.names)
+        mean_s = sum(r.seconds for r in evidence.training if r.on == name and Cause(r.cause) not in _OF_SEVERAL)
+        work_s = len(group.works) * mean_s * (group.mean_s / group.worked_s if group.worked_s > 0 else 0.0)
+        if work_s < _MOST_WORK * group.wait_s and len(group.works) > 1:
+            change = (
+                f"do the work of the {len(group.names)} processes in {path.process} itself: all of it takes "
+                f"{duration(work_s)}, the waits for it {duration(group.wait_s)}"
+            )
+            # Without messages there is nothing to pack.
+            seconds = messages_s + evidence.seconds(Cause.PICKLING)
+            yield Found(change, "account: cause=messages", seconds, evidence.at(Cause.MESSAGES))

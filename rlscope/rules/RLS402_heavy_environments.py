@@ -1,0 +1,57 @@
+"""Step heavy environments in several processes.
+
+**Why it is slow.** A vector of environments in one process steps one after the other, on one core, while other
+cores have nothing to do.
+
+**Slow**
+
+    envs = DummyVecEnv([make] * 8)                 # or gymnasium.vector.SyncVectorEnv
+
+**Faster**
+
+    envs = SubprocVecEnv([make] * 8)               # or gymnasium.vector.AsyncVectorEnv
+
+**How it is found.** The process that trains steps a vector of environments itself, one step of it takes longer than
+the messages to processes would, and the run leaves cores idle.
+
+**When it is wrong.** Where other programs want these cores later.
+
+**Reported:** DLR-RM/stable-baselines3 #1778, openai/gym #1548.
+"""
+
+from collections.abc import Iterator
+
+from rlscope.rules.evidence import Evidence, where
+from rlscope.rules.finding import Found
+from rlscope.text.numbers import digits, duration
+
+#: They step their environments one after the other.
+_SERIAL = (
+    "gymnasium/vector/sync_vector_env.py SyncVectorEnv.step",
+    "gym/vector/sync_vector_env.py SyncVectorEnv.step",
+    "stable_baselines3/common/vec_env/dummy_vec_env.py DummyVecEnv.step_wait",
+    "tianshou/env/venvs.py DummyVectorEnv.",
+    "torchrl/envs/batched_envs.py SerialEnv.",
+)
+#: A message to another process and back takes so long.
+_MESSAGE_S = 200e-6
+#: Of a core that nobody used at least this much is left over.
+_LEAST_IDLE = 0.5
+
+
+def find(evidence: Evidence) -> Iterator[Found]:
+    """Look for environments that one process steps while cores are idle."""
+    cores = evidence.tables.cores
+    if cores.usable is None or cores.usable - max(cores.busy or 0.0, cores.wanted) < _LEAST_IDLE:
+        return
+    serial = evidence.passing(lambda name: name.startswith(_SERIAL))
+    steps = evidence.simulation_steps
+    if serial is None or not steps or serial.seconds / steps < _MESSAGE_S:
+        return
+    change = (
+        f"step environments in several processes: {serial.function} has {evidence.share(serial.seconds)} of the "
+        f"training, {duration(serial.seconds / steps)} a step, on one of {digits(cores.usable)} cores"
+        f"{where(serial.place)}"
+    )
+    saved_s = serial.seconds * (1 - 1 / cores.usable)
+    yield Found(change, "functions: stage=simulation", saved_s, serial.place)

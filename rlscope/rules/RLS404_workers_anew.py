@@ -1,0 +1,35 @@
+"""Start processes once.
+
+**Why it is slow.** A process takes 10 ms to start by `fork`, and as long as all imports by `spawn`.
+
+**Slow**
+
+    for epoch in range(epochs):
+        for batch in DataLoader(data, num_workers=4): ...
+
+**Faster**
+
+    loader = DataLoader(data, num_workers=4, persistent_workers=True)
+    for epoch in range(epochs):
+        for batch in loader: ...
+
+**How it is found.** Starting and ending processes that lived one after the other has a tenth of the training or
+more.
+
+**When it is wrong.** Workers that leak memory may have to be replaced now and then.
+
+**Reported:** pytorch/pytorch #15849 and #35795, metatensor/metatrain #1271.
+"""
+
+from collections.abc import Iterator
+
+from rlscope.analysis.account.causes import Cause
+from rlscope.rules.evidence import Evidence
+from rlscope.rules.finding import Found
+
+
+def find(evidence: Evidence) -> Iterator[Found]:
+    """Look for processes that are started again and again."""
+    yield from evidence.cause(
+        Cause.PROCESSES, "start processes once: workers that stay (persistent_workers=True), or none"
+    )

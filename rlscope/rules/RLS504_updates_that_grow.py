@@ -1,0 +1,41 @@
+"""Let updates not grow: detach what is kept from one to the next.
+
+**Why it is slow.** A hidden state or a loss that is kept with its graph makes the next `backward` go through all
+updates before it: each takes longer than the one before.
+
+**Slow**
+
+    output, state = network(batch, state)
+
+**Faster**
+
+    output, state = network(batch, state.detach())
+
+**How it is found.** Updates take longer from one to the next, with an interval above zero, and what they take more
+than at first is a tenth of the training or more.
+
+**When it is wrong.** Where batches or networks grow on purpose.
+
+**Reported:** pytorch/pytorch #2769, TorchSim/torch-sim #564.
+"""
+
+from collections.abc import Iterator
+
+from rlscope.analysis.account.causes import Cause
+from rlscope.rules.evidence import Evidence, where
+from rlscope.rules.finding import Found
+from rlscope.text.numbers import duration
+
+
+def find(evidence: Evidence) -> Iterator[Found]:
+    """Look for updates of which each takes longer."""
+    place = evidence.at(Cause.UPDATE)
+    for row in evidence.tables.durations:
+        if row.grows and (row.process, row.operation) == (evidence.process, Cause.UPDATE.value):
+            change = (
+                f"let updates not grow, from {duration(row.first_s)} to {duration(row.last_s)}: detach() what is kept "
+                "from one to the next, so that none goes through those before it, or keep the sizes of batches"
+                f"{where(place)}"
+            )
+            more_s = row.count * (row.mean_s - row.first_s)
+            yield Found(change, "durations: operation=backpropagation", more_s, place)

@@ -1,0 +1,282 @@
+"""This file finds in the analysis of a run what more than one rule looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from rlscope.analysis.account.account import IMPORTING, AccountRow, group_name, public_name, written
+from rlscope.analysis.account.causes import Cause
+from rlscope.analysis.lines.own_lines import OwnLine, StackTime, bare_name
+from rlscope.analysis.rows import sums
+from rlscope.analysis.run import Run
+from rlscope.analysis.run_tables import RunTables
+from rlscope.analysis.tables.purposes import OF_PART
+from rlscope.model import INFERENCE, SIMULATION, Category, LifePart
+from rlscope.record.blocking import LOCK
+from rlscope.rules.finding import Found, Place
+from rlscope.text import line_text
+from rlscope.text.numbers import percent
+
+#: They are no part of the time in which a run trains.
+_AROUND = (Cause.STARTING_UP, Cause.AFTERWARDS, Cause.RECORDING)
+#: The same of a stack's time, and what time is for in training itself: evaluation and the like have rules of their own.
+_PARTS = tuple(part.value for part in LifePart if part not in (LifePart.STARTING_UP, LifePart.AFTERWARDS))
+_PURPOSES = tuple(purpose.value for purpose in OF_PART.values())
+#: What is about a smaller share of the training is not worth a change.
+LEAST_SHARE = 0.1
+#: Where PyTorch's calls are shorter on average, their number takes time, and not what is in a batch.
+SHORT_CALL_S = 20e-6
+_PYTORCH, _BACKWARD = "torch.", ".run_backward"
+#: A `with` statement takes a lock by such a function; who waits for an answer of another thread calls others.
+_OF_WITH = ".__enter__"
+#: So many stacks must have been seen in a function before it is said to have time.
+LEAST_STACKS = 5
+
+
+class Passing(NamedTuple):
+    """The time of training in which stacks pass some functions.
+
+    Attributes:
+        function: The one of them that has most, as people write it: `copy.deepcopy`.
+        seconds: How much time of the process that paces the run that is: its own, or of those that it waited for.
+        place: The line of the program's own code that leads to most of it.
+    """
+
+    function: str
+    seconds: float
+    place: Place
+
+
+class _Names(NamedTuple):
+    """The functions of a process: of Python, native ones in training, and the times of that."""
+
+    functions: frozenset[str]
+    natives: frozenset[str]
+    trained: Sequence[StackTime]
+
+
+class Evidence:
+    """What rules look at: the tables of a run, and what several of them need of these, each found once.
+
+    Attributes:
+        tables: The tables.
+        process: The process that paces the run; empty if none took time.
+    """
+
+    def __init__(self, run: Run, tables: RunTables) -> None:
+        self.tables = tables
+        self.process = tables.path.process if tables.path is not None else ""
+        self._lines = run.own_lines(tables.loops)
+        self._processes = {each.name: each for each in run.swept.processes}
+        self.directory = str(run.swept.trace.manifest.get("directory"))
+
+    @cached_property
+    def training(self) -> list[AccountRow]:
+        """Return the rows of the account of the time in which it trains, without imports where no loop is known."""
+        return [
+            row
+            for row in self.tables.account
+            if Cause(row.cause) not in _AROUND and (row.cause == Cause.IMPORT or not row.called.startswith(IMPORTING))
+        ]
+
+    @cached_property
+    def _seconds(self) -> Mapping[Cause, float]:
+        return sums((Cause(row.cause), row.seconds) for row in self.training)
+
+    @cached_property
+    def training_s(self) -> float:
+        """Return how long it trains; what other programs take of the machine says nothing of what is worth a change."""
+        whole_s = sum(self._seconds.values())
+        return whole_s if self.tables.cores.is_own_doing else whole_s - self.seconds(Cause.NO_CORE)
+
+    def seconds(self, *causes: Cause) -> float:
+        """Return how long it trained for these causes."""
+        return sum(self._seconds.get(cause, 0.0) for cause in causes)
+
+    def share(self, seconds: float) -> str:
+        """Return which part of the training this is, as people read it: `45 %`."""
+        return percent(min(seconds / self.training_s, 1.0) if self.training_s else 0.0)
+
+    @property
+    def properties(self) -> Mapping[str, Any]:
+        """Return what the process said of itself, which may hold anything."""
+        process = self._processes.get(self.process)
+        return process.found.properties if process is not None else {}
+
+    @property
+    def answers(self) -> int:
+        """Return how often it asked its networks in inference."""
+        return self._begun(INFERENCE)
+
+    @property
+    def simulation_steps(self) -> int:
+        """Return how often it stepped an environment, or a vector of them."""
+        return self._begun(SIMULATION)
+
+    def _begun(self, stage: str) -> int:
+        times = self._processes[self.process].found.cpu_times if self.process else ()
+        return sum(row.begins for row in times if (row.stage, row.operation) == (stage, stage))
+
+    def crossings(self, begin: str) -> Mapping[str, int]:
+        """Return how often it entered each function of another layer whose name begins so."""
+        rows = (row for row in self.tables.crossings if row.process == self.process)
+        return {row.boundary: row.count for row in rows if row.boundary.startswith(begin)}
+
+    @property
+    def updates(self) -> int:
+        """Return how often PyTorch computed gradients."""
+        return sum(count for name, count in self.crossings(_PYTORCH).items() if name.endswith(_BACKWARD))
+
+    @property
+    def call_s(self) -> float:
+        """Return how long a call of PyTorch took on average; 0 without any."""
+        calls = sum(self.crossings(_PYTORCH).values())
+        rows = (row for row in self.tables.breakdown if row.process == self.process)
+        whole_s = sum(row.seconds for row in rows if row.category == Category.BACKEND.label)
+        return whole_s / calls if calls else 0.0
+
+    def at(self, *causes: Cause) -> Place:
+        """Return where most of the time for these causes is."""
+        rows = (row for row in self.training if Cause(row.cause) in causes and row.line)
+        return place_of(max(rows, key=lambda row: row.seconds, default=None))
+
+    def cause(self, cause: Cause, change: str, seconds: float | None = None) -> Iterator[Found]:
+        """Yield a change of a cause that has all of its own time, or these seconds."""
+        found_s = self.seconds(cause) if seconds is None else seconds
+        if found_s > 0:
+            place = self.at(cause)
+            yield Found(f"{change}{where(place)}", f"account: cause={cause.value}", found_s, place)
+
+    def waits(self, kind: str, change: str) -> Iterator[Found]:
+        """Yield a change of each wait of a kind that is for no process of the run.
+
+        It is of the process that paces the run, or of those that it waits for.
+        """
+        if self.tables.path is None:
+            return
+        waits = {wait.function: wait for wait in self.tables.path.unfollowed}
+        waits |= {group_name(each.names): each.idle[1] for each in self.tables.path.followed if each.idle is not None}
+        for row in self.training:
+            wait = waits.get(row.on)
+            if row.cause != Cause.WAITING or not row.line or wait is None or wait.kind != kind:
+                continue
+            if kind != LOCK or wait.function.endswith(_OF_WITH):
+                place = place_of(row)
+                said = f"{change}: {self.share(row.seconds)} of the training are waits{where(place)}"
+                yield Found(said, row.evidence, row.seconds, place)
+
+    def calls(self, begins: Sequence[str], change: str) -> Iterator[Found]:
+        """Yield a change of what functions have that are called in training, with all that they call.
+
+        Args:
+            begins: How their names begin, with the end of the path: `copy.py deepcopy`; of native ones, which have
+                no file, the names: `torch.tensor`.
+            change: What to do.
+        """
+        begins = tuple(begins)
+        passing = self.passing(lambda name: name.startswith(begins) if _is_in_file(name) else name in begins)
+        if passing is not None:
+            said = f"{change}: {passing.function} has {self.share(passing.seconds)} of the training"
+            yield Found(f"{said}{where(passing.place)}", "functions: stage, purpose=training", *passing[1:])
+
+    def passing(self, is_wanted: Callable[[str], bool], stage: str | None = None) -> Passing | None:
+        """Return the time in which stacks pass functions of Python, or native ones, with such names; None of none.
+
+        It is that of the process that paces the run, and what it waits for others while these are in such functions.
+        """
+        found: list[tuple[float, str, str]] = []
+        for process, weight in self._weights.items():
+            for function, seconds in self._passing(process, is_wanted, stage).items():
+                found.append((seconds * weight, function, process))
+        if not found:
+            return None
+        _, function, process = max(found)
+        line = self._line(process, is_wanted, stage)
+        return Passing(written(function), sum(seconds for seconds, _, _ in found), _place_of_line(line))
+
+    def _passing(self, process: str, is_wanted: Callable[[str], bool], stage: str | None) -> Mapping[str, float]:
+        """Return the seconds of a process by the outermost wanted function that its stacks pass."""
+        outermost = self._outermost(process, is_wanted)
+        if not outermost and not any(map(is_wanted, self._names[process].natives)):
+            return {}
+        seconds: dict[str, float] = {}
+        stacks = 0
+        for time in self._trained(process, stage):
+            function = _wanted_of(time, outermost, is_wanted)
+            if function:
+                seconds[function] = seconds.get(function, 0.0) + time.seconds
+                stacks += time.stacks
+        return seconds if stacks >= LEAST_STACKS else {}
+
+    def _line(self, process: str, is_wanted: Callable[[str], bool], stage: str | None) -> OwnLine | None:
+        outermost = self._outermost(process, is_wanted)
+        wanted = {id(time) for time in self._trained(process, stage) if _wanted_of(time, outermost, is_wanted)}
+        return self._lines.stacks(process).own_line(lambda time: id(time) in wanted)
+
+    def _trained(self, process: str, stage: str | None) -> Iterator[StackTime]:
+        return (time for time in self._names[process].trained if stage is None or time.stage == stage)
+
+    @cached_property
+    def _names(self) -> Mapping[str, _Names]:
+        """Return the times of training of the processes that count, and the functions in them, each once."""
+        found = {}
+        for process in self._weights:
+            stacks = self._lines.stacks(process)
+            trained = [time for time in stacks.times if time.part in _PARTS and time.purpose in _PURPOSES]
+            natives = {public_name(time.function) for time in trained if time.function}
+            found[process] = _Names(frozenset(stacks.names), frozenset(natives), trained)
+        return found
+
+    def _outermost(self, process: str, is_wanted: Callable[[str], bool]) -> Sequence[str]:
+        """Return of each stack of a process the outermost wanted function that it passes; empty if it passes none."""
+        wanted = {name for name in self._names[process].functions if is_wanted(name)}
+        if not wanted:
+            return ()
+        stacks = self._lines.stacks(process)
+        found: list[str] = []
+        for row, name in zip(stacks.stacks, stacks.names, strict=True):
+            around = "" if row.caller is None else found[row.caller]
+            found.append(around or (name if name in wanted else ""))
+        return found
+
+    @cached_property
+    def _weights(self) -> Mapping[str, float]:
+        """Return for how long the process that paces the run waited for each second of others' work; itself has 1."""
+        if self.tables.path is None:
+            return {}
+        found = {self.process: 1.0}
+        for group in self.tables.path.followed:
+            works_s = sum(work.total_s for work in group.works)
+            found |= dict.fromkeys(group.names, group.worked_s / works_s if works_s else 0.0)
+        return found
+
+
+def _wanted_of(time: StackTime, outermost: Sequence[str], is_wanted: Callable[[str], bool]) -> str:
+    python = outermost[time.stack] if outermost and time.stack is not None else ""
+    native = public_name(time.function)
+    return python or (native if native and is_wanted(native) else "")
+
+
+def _is_in_file(name: str) -> bool:
+    return " " in name
+
+
+def place_of(row: AccountRow | None) -> Place:
+    """Return where most of a row of an account is."""
+    return Place(row.function, row.file, row.line) if row is not None and row.line else Place()
+
+
+def _place_of_line(line: OwnLine | None) -> Place:
+    return Place(line.function, line.path, line.line) if line is not None else Place()
+
+
+def where(place: Place) -> str:
+    """Return the place as the end of a sentence: ` (train.py:88)`; empty where no line is known."""
+    return f" ({line_text(place.file, place.line)})" if place.line else ""
+
+
+def bare_names(*names: str) -> Callable[[str], bool]:
+    """Return what says whether a function is called by one of these names, in whatever class or file."""
+    return lambda function: bare_name(function) in names

@@ -1,0 +1,71 @@
+"""This file says what a rule finds: the change, where, and how much of the training it is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rlscope.analysis.rows import Row
+
+
+class Place(NamedTuple):
+    """A line of the program's own code.
+
+    Attributes:
+        function: The qualified name of the function.
+        file: Its file, from the directory on in which the run was begun if it lies there.
+        line: The line; 0 if none is known.
+    """
+
+    function: str = ""
+    file: str = ""
+    line: int = 0
+
+
+class Found(NamedTuple):
+    """A rule found this in a run.
+
+    Attributes:
+        change: What to do, an order that names the program's own functions and lines.
+        evidence: The rows of which table show it.
+        seconds: How much of the training of the process that paces the run this is about; None of what is no time of
+            it, such as memory that grows.
+        place: Where most of it is.
+        is_bound: Whether the training gets faster by these seconds at most.
+    """
+
+    change: str
+    evidence: str
+    seconds: float | None
+    place: Place = Place()
+    is_bound: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FindingRow(Row):
+    """A change that a rule found for a run.
+
+    Attributes:
+        code: The code of the rule: `RLS202`.
+        name: Its name: `deepcopy`.
+        change: What to do, an order that names the program's own functions and lines.
+        seconds: How much of the training of the process that paces the run this is about; None of what is no time of
+            it, such as memory that grows.
+        share: The same as a share of that training, from 0 to 1.
+        factor: How many times as fast the training gets at most; None where these seconds are no bound.
+        function: The function of the program's own code in which most of it is; empty if none is known.
+        file: Its file.
+        line: The line; 0 if it is not known.
+        evidence: The rows of which table show it.
+    """
+
+    code: str
+    name: str
+    change: str
+    seconds: float | None
+    share: float | None
+    factor: float | None
+    function: str
+    file: str
+    line: int
+    evidence: str

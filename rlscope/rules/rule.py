@@ -1,0 +1,106 @@
+"""This file knows all rules, and applies them to a run: what they find, the largest first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+from rlscope.analysis.rows import Rows
+from rlscope.analysis.run import Run
+from rlscope.analysis.run_tables import RunTables
+from rlscope.rules.evidence import LEAST_SHARE, Evidence
+from rlscope.rules.finding import FindingRow, Found
+from rlscope.text import printable
+from rlscope.text.numbers import digits
+
+#: Time that other findings say more of, but for such a part of it, needs no general one.
+_NEARLY_ALL = 0.9
+#: A rule's file: its code and its name.
+_FILE = re.compile(r"(RLS\d{3})_(\w+)\.py")
+
+
+class Rule(NamedTuple):
+    """A rule: a file of this folder, whose docstring is its page.
+
+    Attributes:
+        code: `RLS202`: the first digit says of what kind it is.
+        name: `deepcopy`.
+        page: What it says of itself, in Markdown; the first line is what to do.
+        find: Looks for it in a run.
+        is_general: Whether another rule that finds the same lines says more.
+    """
+
+    code: str
+    name: str
+    page: str
+    find: Callable[[Evidence], Iterable[Found]]
+    is_general: bool
+
+    @property
+    def title(self) -> str:
+        """Return what to do, in one line."""
+        return self.page.partition("\n")[0].rstrip(".")
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """Return all rules in the order of their codes."""
+    found = []
+    for file in sorted(Path(__file__).parent.iterdir()):
+        match = _FILE.fullmatch(file.name)
+        if match:
+            module = import_module(f"rlscope.rules.{file.stem}")
+            is_general = getattr(module, "IS_GENERAL", False)
+            found.append(Rule(match[1], match[2].replace("_", "-"), module.__doc__ or "", module.find, is_general))
+    return tuple(found)
+
+
+def finding_rows(run: Run, tables: RunTables) -> Rows[FindingRow]:
+    """Make the rows of `Analysis.findings`: what is about most time first, what is no time last."""
+    evidence = Evidence(run, tables)
+    found = [(rule, each) for rule in rules() for each in rule.find(evidence) if _is_worth_it(each, evidence)]
+    said = [each for rule, each in found if not rule.is_general]
+    found = [(rule, each) for rule, each in found if not (rule.is_general and _is_said(each, said))]
+    found.sort(key=lambda pair: -(pair[1].seconds or 0.0))
+    return Rows(FindingRow, (_row(rule, each, evidence) for rule, each in found))
+
+
+def _is_worth_it(found: Found, evidence: Evidence) -> bool:
+    return found.seconds is None or found.seconds >= LEAST_SHARE * evidence.training_s > 0
+
+
+def _is_said(general: Found, said: Iterable[Found]) -> bool:
+    """Return whether other findings say of nearly as much time of the same function what to do."""
+    same = (each.seconds or 0.0 for each in said if each.place.line and each.place[:2] == general.place[:2])
+    return sum(same) >= _NEARLY_ALL * (general.seconds or 0.0)
+
+
+def _row(rule: Rule, found: Found, evidence: Evidence) -> FindingRow:
+    share = factor = None
+    if found.seconds is not None:
+        share = min(found.seconds / evidence.training_s, 1.0)
+        factor = 1 / (1 - share) if found.is_bound and share < 1 else None
+    return FindingRow(
+        rule.code, rule.name, printable(found.change), found.seconds, share, factor, *found.place, found.evidence
+    )
+
+
+def finding_text(row: FindingRow) -> str:
+    """Say what to do, with the rule's code before it and how much that brings behind it."""
+    brings = f"; at most {digits(row.factor)} times as fast" if row.factor is not None else ""
+    return f"{row.code} {row.change}{brings}"
+
+
+def is_chosen(code: str, select: Iterable[str], ignore: Iterable[str]) -> bool:
+    """Return whether a code begins as one of `select`, if there are any, and as none of `ignore`."""
+    chosen = tuple(select)
+    return (not chosen or code.startswith(chosen)) and not code.startswith(tuple(ignore))
+
+
+def unknown_codes(codes: Iterable[str]) -> Iterator[str]:
+    """Yield those with which no rule's code begins."""
+    yield from (code for code in codes if not any(rule.code.startswith(code) for rule in rules()))
