@@ -14,13 +14,14 @@ from rlscope.analysis.rows import Record
 from rlscope.analysis.table_rows import BreakdownRow, CallRow, ThreadRow
 from rlscope.analysis.tables.breakdown import group_seconds
 from rlscope.cli.given.traces import analyze_traces, is_sampled, warn_of_counters
-from rlscope.cli.options import NamedPath, correct_option, force_option
+from rlscope.cli.options import NamedPath, correct_option, force_option, ignore_option, select_option
 from rlscope.cli.progress import reading_bar
 from rlscope.errors import UsageError
 from rlscope.model import GpuAttribution
 from rlscope.outputs import Output, is_marked
 from rlscope.report.first_screen import print_screens
 from rlscope.report.joined import joined
+from rlscope.rules.choice import choice
 
 #: What a line of Python is told by.
 LINE = ("function", "file", "line")
@@ -48,6 +49,8 @@ LINE = ("function", "file", "line")
     "or of the one that is open.",
 )
 @click.option("--all", "is_whole", is_flag=True, help="Show what is small too, and long tables to their end.")
+@select_option
+@ignore_option
 @correct_option
 @click.option("--recover", is_flag=True, help="Step over damaged parts of a trace instead of stopping there.")
 def analyze(
@@ -59,6 +62,8 @@ def analyze(
     force: bool,
     gpu_attribution: str,
     is_whole: bool,
+    select: str | None,
+    ignore: str | None,
     correct: str,
     recover: bool,
 ) -> None:
@@ -81,6 +86,7 @@ def analyze(
         _analyze_sample(directories[0], as_json, is_whole, recover)
         return
     written = csv_file or parquet_file
+    shown = choice(select, ignore)
     file = Output(written, force, is_breakdown if csv_file else is_marked) if written is not None else None
     columns = [name.strip() for name in by.split(",")] if by is not None else []
     by_name = analyze_traces(
@@ -91,7 +97,7 @@ def analyze(
         GpuAttribution(gpu_attribution),
         "function" in columns and "line" not in columns,
     )
-    analyses = list(by_name.values())
+    analyses = [shown.of(analysis) for analysis in by_name.values()]
     if "line" in columns:
         _check_lines(analyses)
     breakdowns = [_breakdown(analysis, columns) for analysis in analyses]

@@ -19,7 +19,8 @@ READER_IS_GONE = 128 + signal.SIGPIPE
 RUNNING = ("top", "start", "stop", "window")
 #: All of them in the order of use. Each of the others is in rlscope/cli/NAME.py.
 VERBS = (
-    "calibrate", "record", *RUNNING, "inspect", "analyze", "report", "plot", "export", "compare", "bench", "doctor",
+    "calibrate", "record", *RUNNING, "inspect", "analyze", "check", "explain", "report", "plot", "export", "compare",
+    "bench", "doctor",
 )  # fmt: skip
 
 

@@ -20,6 +20,15 @@ correct_option = click.option(
 )
 
 
+select_option = click.option(
+    "--select",
+    metavar="CODES",
+    help="Show the findings of these rules only: codes such as RLS202, or how they begin, such as RLS2 "
+    "(comma-separated); in the place of `select` in [tool.rlscope] of pyproject.toml.",
+)
+ignore_option = click.option(
+    "--ignore", metavar="CODES", help="Show no findings of these rules; in the place of `ignore` there."
+)
 force_option = click.option("--force", is_flag=True, help="Replace what rlscope did not write.")
 
 #: No run lasts for 30 years, and what lies in it can be counted in nanoseconds.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from rlscope.cli.options import NamedPath, Times, correct_option, force_option
 from rlscope.cli.progress import reading_bar
 from rlscope.outputs import Output, OutputFolder
 from rlscope.plots.drawing import second_process
+from rlscope.rules.choice import choice
 from rlscope.text import printable
 from rlscope.trace.reader import open_trace
 
@@ -81,10 +83,12 @@ def detailed_runs(
     from rlscope.page.grid import bins_for
     from rlscope.report.page_run import page_run
 
+    shown = choice(None, None)
     traces = {name: open_trace(path, recover) for name, path in zip(names(directories), directories, strict=True)}
     processes = sum(len(trace.processes) for trace in traces.values())
     with reading_bar("analyzing", traces.values()):
-        return [
+        runs = [
             page_run(name, trace, bins_for(processes), recover, chosen(trace, correct), focus)
             for name, trace in traces.items()
         ]
+    return [replace(run, analysis=shown.of(run.analysis)) for run in runs]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -93,14 +93,3 @@ def finding_text(row: FindingRow) -> str:
     """Say what to do, with the rule's code before it and how much that brings behind it."""
     brings = f"; at most {digits(row.factor)} times as fast" if row.factor is not None else ""
     return f"{row.code} {row.change}{brings}"
-
-
-def is_chosen(code: str, select: Iterable[str], ignore: Iterable[str]) -> bool:
-    """Return whether a code begins as one of `select`, if there are any, and as none of `ignore`."""
-    chosen = tuple(select)
-    return (not chosen or code.startswith(chosen)) and not code.startswith(tuple(ignore))
-
-
-def unknown_codes(codes: Iterable[str]) -> Iterator[str]:
-    """Yield those with which no rule's code begins."""
-    yield from (code for code in codes if not any(rule.code.startswith(code) for rule in rules()))
