@@ -1,4 +1,4 @@
-"""Write anew what the docs say of JSON and tables, from the classes that describe what is written."""
+"""Write anew what the docs say of JSON, tables and rules, from the classes and files that define them."""
 
 import json
 import sys
@@ -9,9 +9,43 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from experiments.verdicts.claims_schema import claims_schema
 from rlscope.analysis.analysis import Analysis
 from rlscope.export.json_schema import document_schema
+from rlscope.rules.rule import rules
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 SCHEMAS = {"analyze": document_schema, "claims": claims_schema}
+RULES = DOCS / "rules"
+RULES_HEAD = """# Rules
+
+A rule looks in the analysis of a trace for one thing that makes training slow, and says what to change. For example:
+
+```
+rlscope analyze trace                              # the first screen has the three findings that are worth most
+rlscope check trace --fail-on RLS3                 # ends with status 1 where a rule of the kind 3 finds something
+rlscope explain RLS202                             # the page of a rule
+```
+
+A finding is about a tenth of the training or more. *At most 1.8 times as fast* is what would be left if all of that
+time were gone. Findings of rules that you do not want are left out by `--ignore RLS104,RLS2`, or in pyproject.toml:
+
+```
+[tool.rlscope]
+ignore = ["RLS104"]
+```
+
+`rlscope check` prints one line for each finding, `--json` a document, `--github` annotations at the lines of a pull
+request. It ends with status 1 where a rule of `--fail-on` finds something, with 2 where a trace cannot be read."""
+#: Kinds of rules by the first digit of their codes.
+KINDS = {
+    1: "The machine: cores, other programs, tools",
+    2: "Python",
+    3: "The loop: evaluation, callbacks, files, environments",
+    4: "Processes and messages",
+    5: "Networks and optimizers",
+    6: "The GPU",
+    7: "Compiling",
+    8: "Memory",
+    9: "Ranks and language models",
+}
 #: After it, docs/analysis.md lists the tables, up to the next empty line.
 BEGIN = "| table | one row per | values |\n|---|---|---|\n"
 
@@ -22,7 +56,25 @@ def texts() -> dict[Path, str]:
     before, begin, rest = page.read_text().partition(BEGIN)
     _, end, after = rest.partition("\n\n")
     schemas = {DOCS / "schemas" / f"{name}.schema.json": _json(make()) for name, make in SCHEMAS.items()}
-    return schemas | {page: before + begin + table_list() + end + after}
+    return schemas | {page: before + begin + table_list() + end + after} | rule_pages()
+
+
+def rule_pages() -> dict[Path, str]:
+    """Return a page for each rule, as `rlscope explain` shows it, and their list."""
+    pages = {RULES / f"{rule.code}.md": f"# {rule.code} {rule.name}\n\n{rule.page}" for rule in rules()}
+    return pages | {RULES / "index.md": _list_of_rules()}
+
+
+def _list_of_rules() -> str:
+    parts = [RULES_HEAD]
+    for digit, kind in KINDS.items():
+        rows = [
+            f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.title} |"
+            for rule in rules()
+            if rule.code.startswith(f"RLS{digit}")
+        ]
+        parts.append("\n".join([f"## {kind}\n", "| code | name | what to do |", "|---|---|---|", *rows]))
+    return "\n\n".join(parts) + "\n"
 
 
 def table_list() -> str:
@@ -43,4 +95,5 @@ def _json(schema: object) -> str:
 
 if __name__ == "__main__":
     for path, text in texts().items():
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text)

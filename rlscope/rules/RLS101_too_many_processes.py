@@ -1,7 +1,7 @@
 """Run fewer processes or threads than there are cores.
 
 **Why it is slow.** Who is ready to run and has no core waits. PyTorch gives each process as many threads as there
-are cores, and those of its pools wait for each other busily: two processes can take ten times as long as one.
+are cores. Those of a pool wait for each other busily, so that two processes can take ten times as long as one.
 
 **Slow**
 
@@ -12,8 +12,8 @@ are cores, and those of its pools wait for each other busily: two processes can 
     OMP_NUM_THREADS=1 python train.py              # or torch.set_num_threads(1)
     envs = SubprocVecEnv([make] * 4)
 
-**How it is found.** The run's own processes would use more cores at once than it may, by its affinity and its
-quota, and waited for cores for a tenth of the training.
+**How it is found.** The run's own processes would use more cores at once than its affinity and its quota allow.
+They waited for cores for a tenth of the training.
 
 **When it is wrong.** Processes that wait for a simulator outside of the machine may well be more than the cores.
 

@@ -14,7 +14,7 @@ as the same in NumPy or PyTorch.
         total = returns[index] = rewards[index] + gamma * total
 
 **How it is found.** Stacks that pass a function of the program's own, or a line that calls a library, have a tenth
-of the training or more, and nearly all of the function's time is in its own code or in one stage.
+of the training or more. Nearly all of the function's time is for one stage, or for none.
 
 **When it is wrong.** What the function does may be what the training is for.
 

@@ -1,7 +1,7 @@
 """Make one array of the list before making a tensor of it.
 
-**Why it is slow.** `torch.tensor` of a list of arrays looks at each number as an object of Python: 256 observations
-of 2,048 numbers take 50 times as long as by way of NumPy.
+**Why it is slow.** `torch.tensor` of a list of arrays looks at each number as an object of Python. By way of NumPy
+the same is copied as a whole.
 
 **Slow**
 

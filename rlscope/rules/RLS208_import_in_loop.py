@@ -1,7 +1,7 @@
 """Import before the loop.
 
-**Why it is slow.** What is imported for the first time in the middle of the training is read and run there: seconds
-for a large package, and workers that are started anew import all of it again.
+**Why it is slow.** What is imported for the first time in the middle of the training is read and run there. A large
+package takes seconds. Workers that are started anew import all of it again.
 
 **Slow**
 

@@ -1,7 +1,7 @@
 """Gather rows in lists or arrays, and make one table of them at the end.
 
-**Why it is slow.** Each step of pandas costs 10 to 500 µs, however small the table: finding a row by its label,
-setting a cell, appending a row, which copies the table.
+**Why it is slow.** Each step of pandas costs 10 to 500 µs, however small the table. That is so for finding a row by
+its label, and for setting a cell. To append a row copies the whole table.
 
 **Slow**
 

@@ -1,7 +1,7 @@
 """Evaluate less often, or fewer episodes.
 
-**Why it is slow.** Each evaluation plays whole episodes, one step at a time, and trains nothing: ten episodes of
-500 steps after each 1,000 timesteps are five times as many steps as the training itself.
+**Why it is slow.** Each evaluation plays whole episodes, one step at a time, and trains nothing. Ten episodes of
+500 steps after each 1,000 timesteps are five times as many steps as the training.
 
 **Slow**
 

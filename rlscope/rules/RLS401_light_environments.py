@@ -1,7 +1,7 @@
 """Step light environments in the process that trains.
 
-**Why it is slow.** A message to another process and back takes 50 to 200 µs, a step of CartPole 2 µs: the more
-processes, the longer the messages take altogether.
+**Why it is slow.** A message to another process and back takes 50 to 200 µs, a step of CartPole 2 µs. The more
+processes there are, the longer the messages take altogether.
 
 **Slow**
 
@@ -12,7 +12,7 @@ processes, the longer the messages take altogether.
     envs = DummyVecEnv([make] * 8)
 
 **How it is found.** All work of the processes that were waited for would take less time in one process than the
-waits for it: messages have a tenth of the training or more.
+waits for it. Messages have a tenth of the training or more.
 
 **When it is wrong.** Environments that become heavier later belong into processes of their own.
 

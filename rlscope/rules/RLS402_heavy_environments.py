@@ -11,8 +11,8 @@ cores have nothing to do.
 
     envs = SubprocVecEnv([make] * 8)               # or gymnasium.vector.AsyncVectorEnv
 
-**How it is found.** The process that trains steps a vector of environments itself, one step of it takes longer than
-the messages to processes would, and the run leaves cores idle.
+**How it is found.** The process that trains steps a vector of environments itself. One step of it takes longer than
+messages to processes would. The run leaves cores idle.
 
 **When it is wrong.** Where other programs want these cores later.
 

@@ -1,7 +1,7 @@
 """Send less between processes.
 
 **Why it is slow.** What goes through a queue or a pipe is packed, copied through the kernel 64 KB at a time, and
-unpacked: an observation of 3 MB takes milliseconds, a list of objects longer than an array.
+unpacked. An observation of 3 MB takes milliseconds, a list of objects longer than an array.
 
 **Slow**
 

@@ -1,6 +1,6 @@
 """Ask the policy once for all of several environments.
 
-**Why it is slow.** Each call of PyTorch takes 2 to 10 µs however small the tensors are: to answer for eight
+**Why it is slow.** Each call of PyTorch takes 2 to 10 µs however small the tensors are. To answer for eight
 environments at once takes hardly longer than for one.
 
 **Slow**
@@ -12,8 +12,9 @@ environments at once takes hardly longer than for one.
 
     actions = policy(torch.stack(observations))
 
-**How it is found.** The networks answer as often as there are timesteps, of which each tenth or fewer has an
-update, calls of PyTorch take less than 20 µs on average, and inference has a tenth of the training or more.
+**How it is found.** The networks answer as often as there are timesteps, or more often, and at most each tenth
+timestep has an update. Calls of PyTorch take less than 20 µs on average. Inference has a tenth of the training or
+more.
 
 **When it is wrong.** With one environment there is one observation at a time: then step several.
 

@@ -1,7 +1,7 @@
 """Let updates not grow: detach what is kept from one to the next.
 
 **Why it is slow.** A hidden state or a loss that is kept with its graph makes the next `backward` go through all
-updates before it: each takes longer than the one before.
+updates before it. Each takes longer than the one before.
 
 **Slow**
 
@@ -11,8 +11,8 @@ updates before it: each takes longer than the one before.
 
     output, state = network(batch, state.detach())
 
-**How it is found.** Updates take longer from one to the next, with an interval above zero, and what they take more
-than at first is a tenth of the training or more.
+**How it is found.** Updates take longer from one to the next, with an interval above zero. What they take more than
+at first is a tenth of the training or more.
 
 **When it is wrong.** Where batches or networks grow on purpose.
 

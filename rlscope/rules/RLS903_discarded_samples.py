@@ -1,6 +1,6 @@
 """Make fewer samples that are thrown away.
 
-**Why it is slow.** Each sample takes as long, whether the training uses it or not: groups whose rewards are all the
+**Why it is slow.** Each sample takes as long, whether the training uses it or not. Groups whose rewards are all the
 same, and those that are too old, are discarded after they were made.
 
 **Slow**

@@ -31,7 +31,8 @@ SHORT_CALL_S = 20e-6
 _PYTORCH, _BACKWARD = "torch.", ".run_backward"
 #: A `with` statement takes a lock by such a function; who waits for an answer of another thread calls others.
 _OF_WITH = ".__enter__"
-#: So many stacks must have been seen in a function before it is said to have time.
+#: So many stacks must have been seen in functions of Python before these are said to have time. How long a native one
+#: took is known without.
 LEAST_STACKS = 5
 
 
@@ -58,7 +59,7 @@ class _Names(NamedTuple):
 
 
 class Evidence:
-    """What rules look at: the tables of a run, and what several of them need of these, each found once.
+    """The tables of a run, and what several rules need of them, each found once.
 
     Attributes:
         tables: The tables.
@@ -207,7 +208,7 @@ class Evidence:
             function = _wanted_of(time, outermost, is_wanted)
             if function:
                 seconds[function] = seconds.get(function, 0.0) + time.seconds
-                stacks += time.stacks
+                stacks += time.stacks if _is_in_file(function) else LEAST_STACKS
         return seconds if stacks >= LEAST_STACKS else {}
 
     def _line(self, process: str, is_wanted: Callable[[str], bool], stage: str | None) -> OwnLine | None:

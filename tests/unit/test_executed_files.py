@@ -42,6 +42,7 @@ def test_a_verb_goes_through_few_files(verb: str, most: int, tmp_path: Path) -> 
     finished = subprocess.run(
         [sys.executable, "-c", PROFILED, verb, str(trace)], capture_output=True, text=True, check=True
     )
-    files = finished.stderr.splitlines()
+    # Rules are files of one form, which are read one at a time.
+    files = [file for file in finished.stderr.splitlines() if not file.startswith("rules/")]
     assert "analysis/run_tables.py" in files
     assert len(files) <= most, files

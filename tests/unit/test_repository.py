@@ -45,6 +45,10 @@ MAY_IMPORT = {
     "record/profile.py": IN_PROCESS | {"rlscope.record", "rlscope.libraries.LIBRARIES"},
     "text": set(),
     "trace": SHARED | {"rlscope._analysis"},
+    # What rules find in the tables of a run is a table of its analysis.
+    "analysis/analysis.py": SHARED | {"rlscope.trace", "rlscope.analysis", "rlscope.rules"},
+    "analysis/document.py": SHARED | {"rlscope.analysis", "rlscope.rules"},
+    "rules": SHARED | {"rlscope.analysis", "rlscope.record.blocking"},
     # Of what kind a wait is, is declared with the function.
     "analysis": SHARED | {"rlscope._analysis", "rlscope.trace", "rlscope.libraries", "rlscope.record.blocking"},
     "calibration": SHARED
@@ -57,13 +61,13 @@ MAY_IMPORT = {
     "bench": SHARED
     | {"rlscope.trace", "rlscope.compare"}
     | {"rlscope.record.run.machine", "rlscope.record.run.trace_files"},
-    "page": SHARED | {f"rlscope.{part}" for part in ("_analysis", "trace", "analysis", "compare", "plots")},
+    "page": SHARED | {f"rlscope.{part}" for part in ("_analysis", "trace", "analysis", "rules", "compare", "plots")},
     "export": SHARED | {"rlscope.trace", "rlscope.analysis"},
     "callbacks": SHARED | {"rlscope.record", "rlscope.analysis", "rlscope._native", "rlscope._analysis"},
     "monitor": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis.counters.clock", "rlscope._native"},
     "checks": SHARED | {f"rlscope.{part}" for part in ("trace", "analysis", "monitor", "_native")},
     "report": SHARED
-    | {f"rlscope.{part}" for part in ("trace", "analysis", "compare", "plots", "page")}
+    | {f"rlscope.{part}" for part in ("trace", "analysis", "rules", "compare", "plots", "page")}
     | {"rlscope.record.config"},
     "cli": SHARED
     | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "monitor", "checks")}
@@ -73,6 +77,7 @@ MAY_IMPORT = {
         "rlscope.export",
         "rlscope.page",
         "rlscope.report",
+        "rlscope.rules",
         "rlscope._analysis.bytes_read",
     }
     | {"rlscope.plots.drawing"},
@@ -177,9 +182,10 @@ def test_the_command_line_holds_verbs_and_little_else() -> None:
 MOST_FILES, MOST_LINES, MOST_LINES_OF_A_FUNCTION = 20, 600, 60
 LONGER = {"sweep_trace"}
 CODE = ("rlscope", "experiments", "benchmarks", "scripts", "container", "cmake")
-# Lists: one file for each library or training script.
+# Lists: one file for each library, rule or training script.
 FLAT_LISTS = {
     "rlscope/libraries",
+    "rlscope/rules",
     "experiments/workloads",
 }
 
