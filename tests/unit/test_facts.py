@@ -15,11 +15,10 @@ from trace_builder import write_scripts
 import rlscope
 from rlscope.analysis.account.account import account_rows
 from rlscope.analysis.account.owner_path import owner_path
-from rlscope.analysis.account.words import account_sentences
 from rlscope.analysis.analysis import analyze
 from rlscope.analysis.correction.corrected import Correction
 from rlscope.analysis.correction.costs import Bounds, Cost
-from rlscope.analysis.document import document_of
+from rlscope.analysis.document import account_sentences, document_of
 from rlscope.analysis.tables.loop import loops_of
 from rlscope.report.sentences import correction_lines
 from rlscope.trace.reader import open_trace
