@@ -252,7 +252,7 @@ def _place(row: AccountRow) -> str:
 
 
 def _fewer_threads(cores: CoreUse) -> Iterator[str]:
-    if cores.usable is not None and cores.is_own_doing:
+    if cores.usable is not None and cores.wanted is not None and cores.is_own_doing:
         yield (
             f"run fewer processes or threads: {digits(cores.wanted)} processes want {digits(cores.usable)} cores at "
             "once; OMP_NUM_THREADS=1, or torch.set_num_threads(1), gives each of them one thread for its operators"
