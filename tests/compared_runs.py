@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from trace_builder import Absent, End, ProcessScript, Progress, ThreadScript, boundary, operation, phase, write_scripts
@@ -11,6 +12,8 @@ from rlscope.compare.comparison import Comparison, compare
 from rlscope.compare.folders import open_runs, read_runs
 from rlscope.compare.run_times import Unit
 from rlscope.model import Category
+from rlscope.trace.files import PROCESS_FILE_SUFFIX
+from rlscope.trace.format import FileHeader
 
 US = 1000
 #: What an iteration does: stage, layer, function, microseconds; 1 ms more is in Python.
@@ -59,14 +62,24 @@ def loop(
     return ProcessScript(0, now, threads=[thread])
 
 
-def write_run(path: Path, script: ProcessScript, start_s: int = 0, **manifest: object) -> Path:
-    """A trace as `rlscope record` leaves it: begun at `start_s`, for a second."""
-    write_scripts([script], path)
+def write_run(
+    path: Path, script: ProcessScript, start_s: int = 0, others: Sequence[ProcessScript] = (), **manifest: object
+) -> Path:
+    """A trace as `rlscope record` leaves it: begun at `start_s`, for a second; `others` are processes beside it."""
+    write_scripts([script, *others], path)
     found: dict[str, object] = {"main_pid": 1, "exit_status": 0, "complete": True}
     for key, time_s in (("start", start_s), ("end", start_s + 1)):
         found[key] = {"monotonic_ns": 0, "realtime_ns": (1000 + time_s) * 10**9}
     (path / "manifest.json").write_text(json.dumps(found | manifest))
     return path
+
+
+def of_version(trace: Path, version: int) -> None:
+    """Make the process files of a trace those of an older version, which may have no record that it did not know."""
+    for path in trace.glob(f"*{PROCESS_FILE_SUFFIX}"):
+        data = path.read_bytes()
+        header = replace(FileHeader.unpack(data), format_version=version).pack()
+        path.write_bytes(header + data[len(header) :])
 
 
 def write_side(folder: Path, more: Sequence[Mapping[str, int]], first_s: int = 0, iterations: int = 5) -> Path:

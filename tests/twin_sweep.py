@@ -283,6 +283,7 @@ class Twin:
         self.durations: dict[tuple[Any, ...], list[int]] = {}
         self.transitions: Counter[tuple[str, ...]] = Counter()
         self.evaluation_transitions: Counter[tuple[str, ...]] = Counter()
+        self.transitions_outside: list[int] = []  # after how many marks
         self.evaluated = 0
         self.events: Counter[str] = Counter()
         self.crossings: Counter[str] = Counter()
@@ -366,10 +367,10 @@ class Twin:
         self.gaps_at_window = [*self.gaps.values()]
         for counter in (
             self.breakdown, self.purposes, self.threads, self.entered_waits, self.waited, self.waited_in_operations,
-            self.transitions, self.evaluation_transitions, self.events, self.crossings, self.cuda_calls, self.tasks,
-            self.busy, self.busy_of, self.exposed_of, self.communicating, self.marks, self.outside, self.waited_outside,
-            self.progress, self.memory, self.lines, self.unseen, self.without_core, self.last_sync, self.syncs,
-            self.sync_lines, self.sites, self.seen_calls, self.stack_times,
+            self.transitions, self.evaluation_transitions, self.transitions_outside, self.events, self.crossings,
+            self.cuda_calls, self.tasks, self.busy, self.busy_of, self.exposed_of, self.communicating, self.marks,
+            self.outside, self.waited_outside, self.progress, self.memory, self.lines, self.unseen, self.without_core,
+            self.last_sync, self.syncs, self.sync_lines, self.sites, self.seen_calls, self.stack_times,
         ):  # fmt: skip
             counter.clear()  # type: ignore[attr-defined]
         self.beside = self.torn = 0
@@ -628,6 +629,11 @@ class Twin:
             if (not begins and not was_reset) or name == TRAINING_LOOP:
                 break
         return first or 0
+
+    def transitions_in_loop(self) -> int:
+        first, last = self.loop_places() if self.marks else (0, 0)
+        left_out = sum(not first < marks <= last for marks in self.transitions_outside)
+        return sum(self.transitions.values()) - left_out
 
     def outside_rows(self) -> dict[tuple[str, ...], int]:
         rows: Counter[tuple[str, ...]] = Counter()
@@ -936,6 +942,8 @@ class Twin:
         if before.label != frame.category.label:
             transitions = self.evaluation_transitions if self.evaluates() else self.transitions
             transitions[(*self.scope(stream), before.label, frame.category.label)] += 1
+            if not self.open_phases and is_outside(self.operations(stream)):
+                self.transitions_outside.append(len(self.marks))
         if frame.category is Category.CUDA_WAIT and category_of(stack) is not Category.CUDA_WAIT:
             depth = self.function_of(stack)
             function = function_label(stack[depth]) if depth >= 0 else ""
@@ -1024,6 +1032,7 @@ def sweep_twin(script: ProcessScript, since: int | None = None) -> dict[str, Any
         "stack_times": twin.stack_rows(),
         "transitions": dict(twin.transitions),
         "evaluation_transitions": dict(twin.evaluation_transitions),
+        "transitions_in_loop": twin.transitions_in_loop(),
         "events": {kind: twin.events[kind] for kind in (*kinds, *(each for each in ANYWHERE if twin.events[each]))}
         | counts,
         "crossings": dict(twin.crossings),
@@ -1207,5 +1216,5 @@ def as_dicts(found: Swept) -> dict[str, Any]:
     tables["uncorrectable"] = tuple(part / 256 for part in correction.uncorrectable) if correction else (0, 0, 0)
     tables["trainings"] = [row._asdict() for row in found.trainings]
     counts = ("events", "crossings", "cupti_work", "gaps", "loop", "beside_ticks", "threads_in_operations")
-    alone = ("start_ticks", "end_ticks", "phases", "torn_stacks", *counts)
+    alone = ("start_ticks", "end_ticks", "phases", "torn_stacks", "transitions_in_loop", *counts)
     return {name: getattr(found, name) for name in alone} | tables

@@ -105,4 +105,5 @@ def result_in(path: Path, entry: Entry) -> Result:
         AppliedCorrection(**correction) if correction else None,
         document["uncorrected"],
         document["timesteps"],
+        tells_no_core=document.get("cores", {}).get("no_core_share") is not None,
     )

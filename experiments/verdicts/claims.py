@@ -243,7 +243,7 @@ def judge_one(
     verdict = claim.verdict_on(estimate)
     undecided = ACROSS if estimate.has_interval else f"no interval ({estimate.counted})"
     if verdict != UNDECIDED and not estimate.is_calculated and claim.distance(estimate.value) < caveats.most_changed:
-        verdict, undecided = UNDECIDED, f"{NO_CORE} for {percent(caveats.no_core_share)} of their time"
+        verdict, undecided = UNDECIDED, f"{NO_CORE} for {percent(caveats.no_core_share or 0.0)} of their time"
     remark = {HOLDS: "", DIFFERS: claim.may_differ, UNDECIDED: undecided}[verdict]
     includes = UNCORRECTED if caveats.times else ""
     return Verdict(claim, subject, verdict, estimate, provisional, "; ".join(filter(None, [remark, includes])))

@@ -20,7 +20,7 @@ class RecordedRun(Protocol):
     """An analysis, or what a study makes of one."""
 
     @property
-    def no_core_share(self) -> float:
+    def no_core_share(self) -> float | None:
         """Return the share of its time in which it waited for a core, from 0 to 1."""
 
     @property
@@ -39,16 +39,18 @@ class Caveats:
     Attributes:
         times: why any time of the runs includes what recording added; empty if none does.
         cuda: the same of time inside CUDA calls, where recording adds most.
-        no_core_share: the largest share of a run's time in which it waited for a core, from 0 to 1.
+        no_core_share: the largest share of a run's time in which it waited for a core, from 0 to 1; None if not known.
     """
 
     times: str = ""
     cuda: str = ""
-    no_core_share: float = 0.0
+    no_core_share: float | None = 0.0
 
     @property
     def most_changed(self) -> float:
-        """Return by which share of what is right a time may be too long: without 1/3 of it, by half."""
+        """Return by which share of what is right a time may be too long: without 1/3 of it, by half; 0 if unknown."""
+        if self.no_core_share is None:
+            return 0.0
         return self.no_core_share / (1 - self.no_core_share) if self.no_core_share < 1 else math.inf
 
 
@@ -81,13 +83,19 @@ def caveats_of(runs: Sequence[RecordedRun]) -> Caveats:
     times = " ".join(dict.fromkeys(run.uncorrected for run in runs if run.correction is None))
     unknown = sum(run.correction.uncalibrated.get("cuda", 0) for run in runs if run.correction)
     cuda = f"what recording adds to a CUDA call is not known ({unknown:,} calls); run `rlscope calibrate` there"
-    share = max((run.no_core_share for run in runs), default=0.0)
+    share = most_no_core(run.no_core_share for run in runs)
     return Caveats(times, times or (cuda if unknown else ""), share)
 
 
+def most_no_core(shares: Iterable[float | None]) -> float | None:
+    """Return the largest share of time without a core that is known of some runs; None if none is."""
+    return max((share for share in shares if share is not None), default=None)
+
+
 def no_core_text(share: float | None) -> str:
-    """Say in a sentence what share of a run's time at most was without a core; nothing where that is not known."""
-    return "" if share is None else f"Recorded runs waited for a core for up to {percent(share)} of their time"
+    """Say in a sentence what share of a run's time at most was without a core."""
+    known = "an unknown share" if share is None else f"up to {percent(share)}"
+    return f"Recorded runs waited for a core for {known} of their time"
 
 
 def add_correction(page: Page, runs: Sequence[RecordedRun]) -> None:

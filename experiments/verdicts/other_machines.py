@@ -21,7 +21,7 @@ from experiments.harness.provenance import (
     remark_on,
 )
 from experiments.verdicts.claims import Claim, Verdict, judge, load_claims
-from experiments.verdicts.corrected import Caveats, analyzed, no_core_text
+from experiments.verdicts.corrected import Caveats, analyzed, most_no_core, no_core_text
 from experiments.verdicts.kept_verdicts import MEASURED
 from experiments.verdicts.statistics import Estimate
 from experiments.verdicts.study_page import StudyPage
@@ -142,9 +142,7 @@ class MeasuredTables(Measured, Generic[SomeTables]):
             command=f"{self.command} && {later.command}",
             date=days_text([*self.date.split(TO), *later.date.split(TO)]),
             tables=joined(type(self.tables), [vars(self.tables), vars(later.tables)]),
-            no_core_share=max(
-                (each for each in (self.no_core_share, later.no_core_share) if each is not None), default=None
-            ),
+            no_core_share=most_no_core([self.no_core_share, later.no_core_share]),
         )
 
     def save(self, directory: Path) -> None:
@@ -164,7 +162,7 @@ def origin_here(study: CaseStudy, executions: Sequence[Execution]) -> dict[str, 
     shares = [
         analyzed(each.trace).no_core_share for each in executions if any(each.trace.glob(f"*{PROCESS_FILE_SUFFIX}"))
     ]
-    return origin | {"no_core_share": max(shares, default=None)}
+    return origin | {"no_core_share": most_no_core(shares)}
 
 
 def origin_of(device: str, found: Provenance) -> dict[str, Any]:
@@ -336,7 +334,7 @@ def verdicts_of(
     def judged(subject: str, measured: SomeMeasured) -> list[Verdict]:
         own = [claim for claim in claims if claim.hardware == measured.hardware]
         found = {subject: metrics_of(measured)}
-        caveats = Caveats(no_core_share=measured.no_core_share or 0.0)
+        caveats = Caveats(no_core_share=measured.no_core_share)
         return judge(own, found, measured.hardware, measured.is_provisional, left_out=True, caveats=caveats)
 
     verdicts = judged(THIS_MACHINE, here)

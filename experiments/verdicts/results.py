@@ -48,7 +48,7 @@ class Result:
         transitions: as from `transitions_table`.
         correction: how times were corrected; None if they were not.
         uncorrected: why they were not; empty if they were.
-        no_core_share: share of training in which it waited for a core, from 0 to 1.
+        no_core_share: share of training in which it waited for a core, from 0 to 1; None if not known.
     """
 
     workload: Workload
@@ -60,7 +60,7 @@ class Result:
     transitions: pd.DataFrame
     correction: AppliedCorrection | None
     uncorrected: str
-    no_core_share: float = 0.0
+    no_core_share: float | None = 0.0
 
     def percent(self, stage: str) -> float:
         """Return the stage's share of training time."""
@@ -144,6 +144,7 @@ def result_of(study_run: StudyRun, execution: Execution) -> Result:
         recorded_training_s=analysis.extrapolated_s,
         unrecorded_training_s=unrecorded_training_s(execution, timesteps / iterations, total_timesteps),
         transitions=transitions_table(study_run.workload.name, fold_transitions(found)),
+        tells_no_core=analysis.no_core_share is not None,
     )
 
 
@@ -156,6 +157,7 @@ def folded_result(
     recorded_training_s: float | None = None,
     unrecorded_training_s: float | None = None,
     transitions: pd.DataFrame = NO_TRANSITIONS,
+    tells_no_core: bool = True,
 ) -> Result:
     """Return the breakdown of the process that trains, folded as the published figures are.
 
@@ -168,6 +170,7 @@ def folded_result(
         recorded_training_s: of the whole training, at the recorded speed; None for the recorded part of it.
         unrecorded_training_s: the same, at the speed of iterations that were not recorded, if there were any.
         transitions: as from `transitions_table`.
+        tells_no_core: whether time without a core is told from other time.
     """
     folded = fold_breakdown(breakdown)
     recorded_s = recorded_training_s or float(folded.rows["uncorrected_seconds"].sum())
@@ -190,7 +193,7 @@ def folded_result(
         transitions=transitions,
         correction=correction,
         uncorrected=uncorrected,
-        no_core_share=_no_core_share(training),
+        no_core_share=_no_core_share(training) if tells_no_core else None,
     )
 
 

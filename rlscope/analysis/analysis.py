@@ -66,8 +66,8 @@ class Analysis(RunTables):
         return ", ".join(parts)
 
     @property
-    def no_core_share(self) -> float:
-        """Return the share of the processes' time in which they waited for a core, from 0 to 1."""
+    def no_core_share(self) -> float | None:
+        """Return the share of the processes' time in which they waited for a core, from 0 to 1; None: not known."""
         return self.cores.no_core_share
 
     def _repr_html_(self) -> str:

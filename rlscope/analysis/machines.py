@@ -63,10 +63,11 @@ class CoreUse:
         load_at_end: that of its last minute.
         stolen_s: time of cores that a virtual machine was not given though something was ready to run.
         throttled_s: time for which a quota stopped the run's control groups.
-        no_core_share: share of the processes' time in which they waited for a core, from 0 to 1.
+        no_core_share: share of the processes' time in which they waited for a core, from 0 to 1; not known of a run
+            that was recorded before that was told from other time.
         wanted: cores that the run's own processes would have used at once without other programs, on average over the
             longest one's life, each with one thread: those that ran, and of those that waited for a core the share that
-            the run had of the cores, for the others waited for other programs.
+            the run had of the cores, for the others waited for other programs. Not known where `no_core_share` is not.
     """
 
     cores: int | None
@@ -77,13 +78,13 @@ class CoreUse:
     load_at_end: float | None
     stolen_s: float | None
     throttled_s: float | None
-    no_core_share: float
-    wanted: float
+    no_core_share: float | None
+    wanted: float | None
 
     @property
     def is_own_doing(self) -> bool:
         """Return whether the run's own processes were too many for the cores, whatever other programs did."""
-        return self.usable is not None and self.wanted > self.usable
+        return self.usable is not None and self.wanted is not None and self.wanted > self.usable
 
     @property
     def is_others_doing(self) -> bool:
@@ -91,13 +92,21 @@ class CoreUse:
 
         These kept not nearly all cores busy, and of the threads that were ready most were not theirs.
         """
-        if self.is_own_doing or self.usable is None or self.busy is None or self.ready_threads is None:
+        if self.is_own_doing or self.wanted is None:
+            return False
+        if self.usable is None or self.busy is None or self.ready_threads is None:
             return False
         return self.busy < NEARLY_ALL * self.usable < self.ready_threads and self.ready_threads > 2 * self.wanted
 
 
-def core_use(manifest: Mapping[str, Any], breakdown: Iterable[BreakdownRow]) -> CoreUse:
-    """Return what a run had of the cores, by its manifest, which may hold anything, and by its times."""
+def core_use(manifest: Mapping[str, Any], breakdown: Iterable[BreakdownRow], tells_no_core: bool = True) -> CoreUse:
+    """Return what a run had of the cores, by its manifest, which may hold anything, and by its times.
+
+    Args:
+        manifest: Of the trace.
+        breakdown: Of all processes.
+        tells_no_core: Whether time without a core is told from other time in all of them.
+    """
 
     def number(part: str, name: str) -> float | None:
         found = manifest.get(part)
@@ -129,9 +138,13 @@ def core_use(manifest: Mapping[str, Any], breakdown: Iterable[BreakdownRow]) -> 
         load_at_end=number("end", "load_average"),
         stolen_s=grown_s("stolen_ns"),
         throttled_s=grown_s("throttled_ns"),
-        no_core_share=no_core_s / whole_s if whole_s > 0 else 0.0,
-        wanted=wanted_s / longest_s if (longest_s := max(lives_s.values(), default=0.0)) > 0 else 0.0,
+        no_core_share=_share(no_core_s, whole_s) if tells_no_core else None,
+        wanted=_share(wanted_s, max(lives_s.values(), default=0.0)) if tells_no_core else None,
     )
+
+
+def _share(part_s: float, whole_s: float) -> float:
+    return part_s / whole_s if whole_s > 0 else 0.0
 
 
 def place_machines(

@@ -12,7 +12,7 @@ from rlscope.analysis.account.account import AccountRow, account_rows
 from rlscope.analysis.account.owner_path import OwnerPath, owner_path
 from rlscope.analysis.correction.corrected import AppliedCorrection
 from rlscope.analysis.counters.runs import CounterRuns, Counters
-from rlscope.analysis.devices.idle import device_idle_rows
+from rlscope.analysis.devices.idle import device_idle_rows, loop_busy_s
 from rlscope.analysis.devices.launches import launch_rows
 from rlscope.analysis.devices.rows import (
     DeviceIdleRow,
@@ -225,7 +225,8 @@ class RunTables(Tables):
     @fact()
     def cores(self, run: Run) -> CoreUse:
         """Return what the run had of the machine's cores, and who else wanted them."""
-        return core_use(run.swept.trace.manifest, self.breakdown)
+        tells_no_core = all(process.file.header.tells_no_core for process in run.swept.processes)
+        return core_use(run.swept.trace.manifest, self.breakdown, tells_no_core)
 
     gpu = _Table(
         GpuRow,
@@ -280,6 +281,12 @@ class RunTables(Tables):
         title="Why devices did nothing",
         largest="seconds",
     )
+
+    @fact(in_document=False)
+    def loop_busy_s(self, run: Run) -> dict[int, float]:
+        """Return for how long each device worked from the begin of the training loop to its end."""
+        return loop_busy_s(run.clocks, self.device_idle)
+
     launches = _Table(
         LaunchRow,
         lambda run, found: launch_rows(run.devices, found.device_idle),

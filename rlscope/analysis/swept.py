@@ -395,6 +395,7 @@ class Swept:
         threads: Each thread's own view; empty unless asked for.
         transitions: Those outside the phase `evaluation`.
         evaluation_transitions: Those in it.
+        transitions_in_loop: How many of those outside are in operations and phases, or between them in the loop.
         events: How many events of each kind began, and pieces of device work. Collections of garbage are a kind of
             their own, and no operations.
         crossings: How often each boundary was entered; a wait's name is without its channel.
@@ -451,6 +452,7 @@ class Swept:
     threads: list[SweptThreadTime]
     transitions: list[SweptTransition]
     evaluation_transitions: list[SweptTransition]
+    transitions_in_loop: int
     events: dict[str, int]
     crossings: dict[str, int]
     phases: list[SweptPhase]

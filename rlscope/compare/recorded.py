@@ -13,6 +13,7 @@ from rlscope.analysis.detail.swept import SweptDetail, SweptFunction
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep, sweep_trace
 from rlscope.analysis.tables.calls import detail_of
 from rlscope.analysis.tables.loop import loop_ticks
+from rlscope.analysis.tables.trainings import timesteps_of
 from rlscope.calibration.calibration import AUTO, chosen
 from rlscope.compare.run_times import Facts, Indices, Place, RunTimes, Unit
 from rlscope.errors import RLScopeError
@@ -41,18 +42,18 @@ def recorded(trace: Trace, recover: bool = False) -> RunTimes:
 
 
 def times_of(swept: TraceSweep, analysis: Analysis) -> RunTimes:
-    """Return the times of the process that reported most iterations, of a trace that was swept in detail.
+    """Return the times of the process that paces the run, of a trace that was swept in detail.
 
-    Without any, they are those of the loop of the process that paces the run; where nothing shows a loop, of the life
-    of the main process. Devices and crossings are those of the whole run.
+    They are those of its iterations; without any, of its loop; where nothing shows a loop, of its life. What devices
+    did and how often it went from one layer into another is that of the loop as well.
     """
     trace = swept.trace
-    process = iterating(swept)
-    unit = Unit.ITERATION if detail_of(process).iteration_starts else Unit.RUN
-    if unit is Unit.RUN and analysis.path is not None and analysis.path.time.has_loop:
-        process = next(each for each in swept.processes if each.name == analysis.path.process)
-        unit = Unit.LOOP
+    path = analysis.path
+    process = swept.main if path is None else next(each for each in swept.processes if each.name == path.process)
     detail = detail_of(process)
+    unit = Unit.LOOP if path is not None and path.time.has_loop else Unit.RUN
+    trainings = process.found.trainings if detail.iteration_starts else ()
+    unit = Unit.ITERATION if trainings else unit
     functions = (
         _functions_in(detail.functions, loop_ticks(process, analysis.loops))
         if unit is Unit.LOOP
@@ -60,7 +61,7 @@ def times_of(swept: TraceSweep, analysis: Analysis) -> RunTimes:
     )
     entries = iterations_in(detail) if unit is Unit.ITERATION else _of_once([ticks for _, ticks in functions])
     second = process.seconds_per_tick
-    count = (analysis.iterations or 1) if unit is Unit.ITERATION else 1
+    count = max(sum(training.iterations for training in trainings), 1)
     return RunTimes(
         path=trace.directory,
         unit=unit,
@@ -72,9 +73,9 @@ def times_of(swept: TraceSweep, analysis: Analysis) -> RunTimes:
         seconds=entries.ticks * second,
         first_s=None if entries.first is None else entries.first * second,
         evaluated=entries.evaluated,
-        timesteps=analysis.timesteps / count if unit is Unit.ITERATION and analysis.timesteps else None,
-        busy_s={each.device: each.busy_s / count for each in analysis.gpu},
-        crossings=sum(each.count for each in analysis.transitions) / count,
+        timesteps=timesteps_of(trainings) / count or None,
+        busy_s={device: busy_s / count for device, busy_s in analysis.loop_busy_s.items()},
+        crossings=_transitions_in(process, analysis, unit) / count,
         causes={line.name: line.seconds for line in account_lines(analysis)},
         no_core_share=analysis.cores.no_core_share,
         corrected=_corrected(process, analysis, unit),
@@ -83,11 +84,6 @@ def times_of(swept: TraceSweep, analysis: Analysis) -> RunTimes:
         why=analysis.why,
         facts=_facts(trace, analysis),
     )
-
-
-def iterating(swept: TraceSweep) -> ProcessSweep:
-    """Return the process that reported most iterations; without any, the main one."""
-    return max(swept.processes, key=lambda process: (len(detail_of(process).iteration_starts), process.file.is_main))
 
 
 def iterations_in(detail: SweptDetail) -> Entries:
@@ -149,6 +145,15 @@ def _evenly_spaced(iteration: Indices, is_long: npt.NDArray[np.bool_]) -> npt.ND
     return spaced
 
 
+def _transitions_in(process: ProcessSweep, analysis: Analysis, unit: Unit) -> int:
+    """Return how often a process went from one layer into another in its loop, or in its life where it shows none."""
+    found, is_run = process.found, unit is Unit.RUN
+    entries = sum(row.entries for row in found.transitions) if is_run else found.transitions_in_loop
+    if process.name not in analysis.loops.training:
+        entries += sum(row.entries for row in found.evaluation_transitions)
+    return entries
+
+
 def _place(function: SweptFunction) -> Place:
     return Place(function.stage, function.operation, function.category, function.function)
 
@@ -196,7 +201,7 @@ def _corrected(process: ProcessSweep, analysis: Analysis, unit: Unit) -> float |
         if row.process == process.name:
             if row.corrected_seconds is None:
                 return None
-            share = analysis.loops.share(row) if unit is Unit.LOOP else 1.0
+            share = 1.0 if unit is Unit.RUN else analysis.loops.share(row)
             recorded_s += row.seconds * share
             corrected_s += row.corrected_seconds * share
     return corrected_s / recorded_s if recorded_s else None

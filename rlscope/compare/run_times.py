@@ -73,11 +73,12 @@ class RunTimes:
         first_s: How long the first iteration took, which is left out; None if it is not.
         evaluated: How many iterations are left out because a policy was evaluated in them.
         timesteps: How many an iteration has; None if that is not known.
-        busy_s: How long each device worked per iteration, by its number.
-        crossings: How often the run went from one layer into another per iteration; None of a run that was only timed.
+        busy_s: How long each device worked per iteration, by its number; from the begin of the loop to its end.
+        crossings: How often the process went from one layer into another in its loop, per iteration; None of a run
+            that was only timed.
         causes: How long the run went for each cause of its account, by the words for it; of the whole run.
         no_core_share: The share of its processes' time in which they waited for a core, from 0 to 1; None of a run that
-            was only timed.
+            was only timed, or recorded before such time was told from other time.
         corrected: What times are to be multiplied with to be without the cost of recording; None if that is not known.
         start_ns: When the run began, in nanoseconds since 1970; 0 if that is not known.
         end_ns: When it ended.

@@ -31,9 +31,9 @@ class Side:
 
     @property
     def no_core_share(self) -> float | None:
-        """Return the share of the runs' time in which they waited for a core; None of runs that were only timed."""
+        """Return the share of the runs' time in which they waited for a core; None where that of a run is not known."""
         shares = [run.no_core_share for run in self.runs if run.no_core_share is not None]
-        return fmean(shares) if shares else None
+        return fmean(shares) if len(shares) == len(self.runs) else None
 
     def count(self, repeated: str) -> int:
         """Return how many runs there are, or how many iterations all of them have."""

@@ -61,12 +61,12 @@ def first_iterations(comparison: Comparison) -> str | None:
 def no_core_sentence(comparison: Comparison) -> str | None:
     """Say for which share of their time both sides waited for a core; None where they were only timed."""
     base, other = comparison.base, comparison.other
-    if base.no_core_share is None or other.no_core_share is None:
+    if not base.runs[0].is_recorded:
         return None
-    return (
-        f"{base.name} waited for a core for {percent(base.no_core_share)} of its time, {other.name} for "
-        f"{percent(other.no_core_share)}."
+    of_base, of_other = (
+        "an unknown share" if side.no_core_share is None else percent(side.no_core_share) for side in (base, other)
     )
+    return f"{base.name} waited for a core for {of_base} of its time, {other.name} for {of_other}."
 
 
 def gate_sentence(comparison: Comparison, fail_above: float) -> str:

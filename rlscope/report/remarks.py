@@ -6,6 +6,9 @@ from rlscope.report.process_tables import LEAST_SHOWN
 from rlscope.report.sentences import counter_lines, misnested_lines, stage_name_lines
 from rlscope.text.numbers import percent
 
+#: Of a run that was recorded before time without a core was told from other time.
+UNKNOWN_SHARE = "unknown share (recorded by an older version)"
+
 
 def warnings(name: str, analysis: Analysis) -> list[str]:
     """Return what a reader must know before believing the numbers of a trace."""
@@ -27,6 +30,8 @@ def warnings(name: str, analysis: Analysis) -> list[str]:
 def core_lines(analysis: Analysis) -> list[str]:
     """Return for which share of their time the processes waited for a core; nothing where it is too little to show."""
     share = analysis.cores.no_core_share
+    if share is None:
+        return [f"processes waited for a core for an {UNKNOWN_SHARE} of their time"]
     return [f"processes waited for a core for {percent(share)} of their time"] if share >= LEAST_SHOWN else []
 
 

@@ -31,7 +31,7 @@ from rlscope.text.numbers import digits
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for processes without a core that others of the run have."""
     cores = evidence.tables.cores
-    if cores.usable is not None and cores.is_own_doing:
+    if cores.usable is not None and cores.wanted is not None and cores.is_own_doing:
         change = (
             f"run fewer processes or threads: {digits(cores.wanted)} processes want {digits(cores.usable)} cores at "
             "once; OMP_NUM_THREADS=1, or torch.set_num_threads(1), gives each of them one thread for its operators"

@@ -21,7 +21,7 @@ messages to processes would. The run leaves cores idle.
 
 from collections.abc import Iterator
 
-from rlscope.rules.evidence import Evidence, where
+from rlscope.rules.evidence import LEAST_IDLE, Evidence, where
 from rlscope.rules.finding import Found
 from rlscope.text.numbers import digits, duration
 
@@ -35,14 +35,12 @@ _SERIAL = (
 )
 #: A message to another process and back takes so long.
 _MESSAGE_S = 200e-6
-#: Of a core that nobody used at least this much is left over.
-_LEAST_IDLE = 0.5
 
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for environments that one process steps while cores are idle."""
     cores = evidence.tables.cores
-    if cores.usable is None or cores.usable - max(cores.busy or 0.0, cores.wanted) < _LEAST_IDLE:
+    if cores.usable is None or evidence.idle_cores < LEAST_IDLE:
         return
     serial = evidence.passing(lambda name: name.startswith(_SERIAL))
     steps = evidence.simulation_steps

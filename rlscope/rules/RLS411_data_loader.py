@@ -20,19 +20,18 @@ none, and the run leaves cores idle.
 
 from collections.abc import Iterator
 
-from rlscope.rules.evidence import Evidence, where
+from rlscope.rules.evidence import LEAST_IDLE, Evidence, where
 from rlscope.rules.finding import Found
 from rlscope.text.numbers import digits
 
 _LOADER = "torch/utils/data/dataloader.py "
-_LEAST_IDLE = 0.5
 _WORKER = "DataLoader worker"
 
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for batches for which the training waits."""
     cores = evidence.tables.cores
-    if cores.usable is None or cores.usable - max(cores.busy or 0.0, cores.wanted) < _LEAST_IDLE:
+    if cores.usable is None or evidence.idle_cores < LEAST_IDLE:
         return
     workers = [row.process for row in evidence.tables.processes if row.process.startswith(_WORKER)]
     loading = evidence.passing(lambda name: name.startswith(_LOADER))

@@ -26,6 +26,8 @@ _PARTS = tuple(part.value for part in LifePart if part not in (LifePart.STARTING
 _PURPOSES = tuple(purpose.value for purpose in OF_PART.values())
 #: What is about a smaller share of the training is not worth a change.
 LEAST_SHARE = 0.1
+#: More processes need so much of a core that nobody used.
+LEAST_IDLE = 0.5
 #: Where PyTorch's calls are shorter on average, their number takes time, and not what is in a batch.
 SHORT_CALL_S = 20e-6
 _PYTORCH, _BACKWARD = "torch.", ".run_backward"
@@ -99,6 +101,13 @@ class Evidence:
     def share(self, seconds: float) -> str:
         """Return which part of the training this is, as people read it: `45 %`."""
         return percent(min(seconds / self.training_s, 1.0) if self.training_s else 0.0)
+
+    @property
+    def idle_cores(self) -> float:
+        """Return how many cores the run might have used and did not, on average; 0 where that is not known."""
+        cores = self.tables.cores
+        used = [each for each in (cores.busy, cores.wanted) if each is not None]
+        return cores.usable - max(used) if cores.usable is not None and used else 0.0
 
     @property
     def properties(self) -> Mapping[str, Any]:

@@ -18,6 +18,8 @@ CHUNK_MAGIC = 0x4B4E4843
 CHUNK_ALIGNMENT = 64
 #: Headers of older versions end before `cut_stacks`; checksums of their chunks are of the payload alone.
 OLDEST_WITH_SUMMED_HEADERS = 9
+#: Files of older versions do not tell time without a core from other time.
+OLDEST_WITH_NO_CORE = 10
 #: Of chunks of these older files.
 OLD_CHUNK_ALIGNMENT = 4096
 CHUNK_CLOSED = 1
@@ -200,6 +202,11 @@ class FileHeader:
     def has_extent(self) -> bool:
         """Return whether it says how much there is of the file, and has a checksum."""
         return self.stop_ticks != 0 and self.format_version > OLDEST_READABLE_VERSION
+
+    @property
+    def tells_no_core(self) -> bool:
+        """Return whether time without a core is told from other time."""
+        return self.format_version >= OLDEST_WITH_NO_CORE
 
     def pack(self) -> bytes:
         """Return the header as it is in the file, without the zeroes that fill its page."""

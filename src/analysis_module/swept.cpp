@@ -88,6 +88,7 @@ Owned to_swept(const TraceFile& file, const SweepResult& result, PyObject* borde
   add("threads", result.threads);
   add("transitions", result.transitions);
   add("evaluation_transitions", result.evaluation_transitions);
+  add("transitions_in_loop", result.transitions_in_loop);
   add("events", result.events);
   add("crossings", result.crossings);
   add("phases", result.phases);

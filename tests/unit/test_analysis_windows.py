@@ -17,7 +17,7 @@ from rlscope._analysis import bytes_read, sweep
 from rlscope.analysis.swept import Swept
 
 #: A thread that native code calls is told from the chunks that are read and from its first one alone.
-TRANSITIONS = ("transitions", "evaluation_transitions")
+TRANSITIONS = ("transitions", "evaluation_transitions", "transitions_in_loop")
 
 
 @st.composite

@@ -5,9 +5,19 @@ import shutil
 from pathlib import Path
 
 import pytest
-from compared_runs import NO_CORE, US, compared, loop, write_run, write_side
+from compared_runs import NO_CORE, US, compared, loop, of_version, write_run, write_side
 from recording import call_here
-from trace_builder import End, ProcessScript, ThreadScript, boundary, write_scripts
+from trace_builder import (
+    End,
+    ProcessScript,
+    Progress,
+    QueueScript,
+    ThreadScript,
+    Work,
+    boundary,
+    operation,
+    write_scripts,
+)
 
 from rlscope.analysis.analysis import analyze
 from rlscope.compare.comparable import cautions
@@ -18,7 +28,8 @@ from rlscope.compare.parts import Kind
 from rlscope.compare.run_times import Unit
 from rlscope.compare.timings import Timing, write_timings
 from rlscope.compare.verdict import verdict
-from rlscope.model import Category
+from rlscope.model import Category, DeviceWork
+from rlscope.report.remarks import core_lines
 from rlscope.trace.reader import open_trace
 
 #: Runs of one side scatter by so many microseconds of 10,000.
@@ -157,6 +168,51 @@ def test_a_loop_without_iterations_has_the_borders_that_the_analysis_has(tmp_pat
     assert life is not None and run.mean_s == pytest.approx(life.loop_ns / 1e9) == pytest.approx(0.029)
 
 
+def test_a_loop_has_the_crossings_and_the_work_of_devices_that_lie_in_it(tmp_path: Path) -> None:
+    """Before it and after it are a call and a kernel each, and in the loop between operations a call and 3 of 6 ms."""
+    ms, thread = 1000 * US, ThreadScript(0, 0)
+    for start, name in ((0, ""), (10, "simulation"), (20, ""), (25, "inference"), (50, "")):
+        thread.statements += [operation(start * ms, name)] if name else []
+        thread.statements += [boundary(start * ms, Category.BACKEND, "torch.mm"), End((start + 2) * ms)]
+        thread.statements += [End((start + 5) * ms)] if name else []
+    kernels = [Work(start * ms, (start + 3) * ms, DeviceWork.KERNEL, "gemm") for start in (1, 12, 28, 52)]
+    script = ProcessScript(0, 60 * ms, threads=[thread], queues=[QueueScript(1, 0, [*kernels])])
+    for number in range(6):
+        write_run(tmp_path / "ab"[number % 2] / f"run-{number + 1}", script, 2 * number)
+    found = compared(tmp_path / "a", tmp_path / "b")
+    assert (found.base.unit, found.base_s) == (Unit.LOOP, pytest.approx(0.020))
+    rows = {row.part.kind: row.difference.base for row in found.rows}
+    assert rows[Kind.CROSSINGS] == 3
+    assert rows[Kind.DEVICE] == pytest.approx(0.005)
+
+
+def test_the_process_that_paces_the_run_is_compared(tmp_path: Path) -> None:
+    """The other one reports more iterations, and is busy for a hundredth of the time."""
+    for side_name, more in (("a", 0), ("b", 1000)):
+        for number in range(3):
+            learner = loop([{"torch.addmm": more + 10 * number}] * 4)
+            logger = ThreadScript(0, 0, [Progress(0, 0, 0, is_baseline=True)])
+            for log in range(9):
+                now = 1000 * US * log
+                logger.statements += [
+                    operation(now, "log_all"),
+                    End(now + 50 * US),
+                    Progress(now + 60 * US, log + 1, 0),
+                ]
+            other = ProcessScript(0, 10_000 * US, threads=[logger])
+            write_run(tmp_path / side_name / f"run-{number + 1}", learner, 2 * number, others=[other])
+    found = compared(tmp_path / "a", tmp_path / "b")
+    (run, *_) = read_runs(open_runs(tmp_path / "a" / "run-1"))
+    account = analyze(open_trace(tmp_path / "a" / "run-1"))
+    assert account.path is not None and account.path.process == "main"
+    assert (found.base.unit, found.base_s, found.other_s) == (
+        Unit.ITERATION,
+        pytest.approx(0.01001),
+        pytest.approx(0.01101),
+    )
+    assert (len(run.lengths), run.timesteps) == (3, 1)
+
+
 def test_starting_up_for_longer_is_no_slower_loop(tmp_path: Path) -> None:
     found = compared(without_iterations(tmp_path / "a"), without_iterations(tmp_path / "b", start_up=90_000))
     assert (found.word, found.change.value) == (Word.SAME, pytest.approx(0))
@@ -217,6 +273,20 @@ def test_the_share_without_a_core_is_said_of_both_sides(before: Path, tmp_path: 
     assert all(run["no_core_share"] == pytest.approx(0.05, rel=0.01) for run in found["other"]["runs"])
     output = call_here("compare", before, after).stdout
     assert "before waited for a core for 0 % of its time, after for 5 %." in " ".join(output.split())
+
+
+def test_the_share_without_a_core_is_unknown_of_a_trace_that_does_not_tell_it(before: Path, tmp_path: Path) -> None:
+    after = side(tmp_path / "after", 500, first_s=1)
+    of_version(after / "run-2", 9)
+    assert analyze(open_trace(after / "run-1")).no_core_share == 0
+    old = analyze(open_trace(after / "run-2"))
+    assert (old.no_core_share, old.cores.wanted, len(core_lines(old))) == (None, None, 1)
+    (found,) = json.loads(call_here("compare", before, after, "--json").stdout)["comparisons"]
+    assert (found["base"]["no_core_share"], found["other"]["no_core_share"]) == (0, None)
+    assert [run["no_core_share"] for run in found["other"]["runs"]] == [0, None, 0]
+    assert not any("for a core" in each for each in found["cautions"])
+    output = " ".join(call_here("compare", before, after).stdout.split())
+    assert "before waited for a core for 0 % of its time, after for an unknown share." in output
 
 
 @pytest.mark.parametrize(("longer", "is_warned"), [(0, True), (300, True), (1000, False)])

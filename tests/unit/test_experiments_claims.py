@@ -75,8 +75,8 @@ def test_a_claim_holds_where_the_whole_interval_is_above_its_limit(
     assert (verdict.verdict, verdict.remark) == expected
 
 
-@pytest.mark.parametrize(("share", "expected"), [(0.0, HOLDS), (0.3, HOLDS), (0.35, UNDECIDED)])
-def test_a_claim_is_undecided_where_waiting_for_a_core_may_reach_its_limit(share: float, expected: str) -> None:
+@pytest.mark.parametrize(("share", "expected"), [(None, HOLDS), (0.0, HOLDS), (0.3, HOLDS), (0.35, UNDECIDED)])
+def test_a_claim_is_undecided_where_waiting_for_a_core_may_reach_its_limit(share: float | None, expected: str) -> None:
     """3 is by half above the limit 2, so 2 and a third of 3 without a core are 3."""
     measured = {"walker": {"ratio": Estimate(3.0, 2.5, 3.5, 3)}}
     (verdict,) = judge([CLAIM], measured, "cpu", provisional=True, caveats=Caveats(no_core_share=share))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from compared_runs import of_version
 
 from benchmarks.trace_writer import TraceWriter
 from experiments import CHECKOUT
@@ -70,7 +71,13 @@ def no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def result(trace: Path) -> Result:
     analysis = analyzed(trace)
     return folded_result(
-        WORKLOAD, analysis.breakdown.table, analysis.correction, analysis.uncorrected, 1000, analysis.extrapolated_s
+        WORKLOAD,
+        analysis.breakdown.table,
+        analysis.correction,
+        analysis.uncorrected,
+        1000,
+        analysis.extrapolated_s,
+        tells_no_core=analysis.no_core_share is not None,
     )
 
 
@@ -124,12 +131,24 @@ def test_a_page_says_how_much_was_subtracted(tmp_path: Path) -> None:
     assert "calibrated 2026-01-02T03:04:05Z" in text
 
 
-def test_a_page_says_how_much_of_the_time_runs_had_no_core(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("shares", "said"), [((0.02, 0.31), "up to 31 %"), ((None, 0.31), "up to 31 %"), ((None, None), "an unknown share")]
+)
+def test_a_page_says_how_much_of_the_time_runs_had_no_core(
+    shares: tuple[float | None, ...], said: str, tmp_path: Path
+) -> None:
     page = Page("a study")
     found = result(trained(tmp_path / "trace", COSTS))
-    add_correction(page, [replace(found, no_core_share=share) for share in (0.02, 0.31)])
+    add_correction(page, [replace(found, no_core_share=share) for share in shares])
     page.write(tmp_path / "index.html")
-    assert "waited for a core for up to 31 % of their time" in (tmp_path / "index.html").read_text()
+    assert f"waited for a core for {said} of their time" in (tmp_path / "index.html").read_text()
+
+
+def test_of_a_trace_that_does_not_tell_time_without_a_core_it_is_unknown(tmp_path: Path) -> None:
+    trace = trained(tmp_path / "trace", COSTS)
+    of_version(trace, 9)
+    assert analyzed(trace).no_core_share is None
+    assert result(trace).no_core_share is None
 
 
 def claim(metric: str, above: float, corrected: bool) -> Claim:

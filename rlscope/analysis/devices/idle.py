@@ -166,6 +166,25 @@ def _tails(found: Swept) -> list[tuple[int, int]]:
     return [(tail.start_ticks, tail.end_ticks) for tail in found.sample_tails if tail.start_ticks < tail.end_ticks]
 
 
+def loop_busy_s(clocks: Sequence[SharedClock], idle: Iterable[DeviceIdleRow]) -> dict[int, float]:
+    """Return for how long each device worked from the begin of the training loop to its end, by number.
+
+    Of a loop of 10 s in which it did nothing for 4 s it worked for 6 s.
+
+    Args:
+        clocks: Of the devices.
+        idle: Why they did nothing meanwhile.
+    """
+    idle_s = sums((row.device, row.seconds) for row in idle)
+    found: dict[int, float] = {}
+    for shared in clocks:
+        for device in shared.devices:
+            start, end = _span(shared, device)
+            (loop_ns,) = shared.lengths_ns([end - start])
+            found[device.number] = max(loop_ns / NS_PER_S - idle_s.get(device.number, 0.0), 0.0)
+    return found
+
+
 def _life(user: ProcessSweep) -> tuple[int, int]:
     """Return the part of its life in which a process speaks: its training loop, or all if it does not show one."""
     return user.found.loop or (user.found.start_ticks, user.found.end_ticks)

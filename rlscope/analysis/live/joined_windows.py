@@ -56,6 +56,7 @@ def joined_processes(parts: Sequence[Swept]) -> Swept:
         threads=[],
         transitions=[],
         evaluation_transitions=[],
+        transitions_in_loop=0,
         crossings={},
         phases=[],
         tasks=[],

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rlscope.analysis.sweep import ProcessSweep, sweep_trace
+from rlscope.analysis.sweep import ProcessSweep, TraceSweep, sweep_trace
 from rlscope.analysis.tables.calls import detail_of
-from rlscope.compare.recorded import iterating, iterations_in
+from rlscope.compare.recorded import iterations_in
 from rlscope.compare.sampled.whole_run import Part, WholeRun, as_series, whole_run
 from rlscope.errors import TraceError, TraceFormatError
 from rlscope.trace.files import PROCESS_FILE_SUFFIX
@@ -117,7 +117,7 @@ def estimated_run(sample: Sample, recover: bool) -> WholeRun:
         if swept is None:
             continue
         sample.why += [f"{trace.directory.name}: {reason}" for reason in swept.why]
-        process = iterating(swept)
+        process = _iterating(swept)
         for number, iteration in enumerate(_iterations_of(process)):
             iterations.append(iteration)
             numbers.append(_iterations_before(process) + number + 1)
@@ -132,6 +132,11 @@ def estimated_run(sample: Sample, recover: bool) -> WholeRun:
     count = max(*numbers, len(iterations), _iterations_reported(sample.manifest))
     found = whole_run(as_series(iterations), count)
     return replace(found, windows=sample.windows, damaged=tuple(damaged), why=tuple(sample.why))
+
+
+def _iterating(swept: TraceSweep) -> ProcessSweep:
+    """Return the process that reported most iterations; without any, the main one."""
+    return max(swept.processes, key=lambda process: (len(detail_of(process).iteration_starts), process.file.is_main))
 
 
 def _iterations_of(process: ProcessSweep) -> list[Counter[Part]]:

@@ -62,6 +62,7 @@ struct SweepResult {
   std::vector<SweptPurpose> purposes;  // sums to the breakdown
   std::vector<SweptThreadTime> threads;
   std::vector<SweptTransition> transitions, evaluation_transitions;
+  uint64_t transitions_in_loop = 0;              // of those outside evaluation
   std::map<std::string, uint64_t> events;        // by kind: operation, phase, a boundary's category, or device work
   std::map<std::string, uint64_t> crossings;     // by boundary name, of a wait without the stream that it is for
   std::vector<SweptPhase> phases;  // in the order in which they first began

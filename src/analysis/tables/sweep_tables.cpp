@@ -70,15 +70,18 @@ uint32_t SweepTables::number_in(uint32_t operation, const Context& context) {
   labels.push_back(labels[context.is_outside ? 0 : operation]);
   contexts_.push_back(context);
   make_room();
-  if (context.is_outside) outside_.push_back({context.purpose, &rows_[{0, static_cast<Scope>(number * kStages)}]});
+  if (context.is_outside) {
+    auto scope = static_cast<Scope>(number * kStages);
+    outside_.push_back({context.purpose, scope, &rows_[{0, scope}]});
+  }
   return number;
 }
 
 // For all scopes of the operations that there are.
 void SweepTables::make_room() {
   scopes_.resize(labels_->operations.size() * kStages);
-  for (auto& counts : transitions_of_) counts.resize(scopes_.size());
-  counted_ = transitions_of_[evaluates_].data();
+  for (auto& by_scope : transitions_.by_scope) by_scope.resize(scopes_.size());
+  choose_transitions();
 }
 
 void SweepTables::learn_names(const std::vector<Name>& names) {
@@ -169,7 +172,7 @@ void SweepTables::start_at(uint64_t now, const OpenPhases& open_phases) {
   thread_rows_.clear();
   for (auto& [place, sum] : wait_sums_) sum = {};
   for (NameState& name : names_) name.count = 0;
-  for (TransitionCounts& counts : transitions_) counts = {};
+  transitions_.begin_again();
   begun_phases_.clear();
   for (PhaseState& phase : phases_) phase.has_begun = false;
   for (const auto& [order, phase] : open_phases) {
@@ -181,56 +184,6 @@ void SweepTables::start_at(uint64_t now, const OpenPhases& open_phases) {
   }
   marks_ = 0;
   loop_begin_ = LoopBegin::kNone;
-}
-
-// ---- the training loop
-
-// One called training_loop says where it is, so marks of other operations count only without one; those within
-// evaluation never do. A reset does not begin it: environments are seeded before networks are built.
-void SweepTables::mark_loop(LoopMark mark, bool begins, uint64_t now) {
-  bool is_operation = mark <= LoopMark::kReset;
-  if (mark == LoopMark::kNothing) return;
-  if (is_operation && (loop_begin_ == LoopBegin::kTrainingLoop || evaluates_)) return;
-  bool is_first = loop_begin_ == LoopBegin::kNone;
-  if (mark == LoopMark::kTrainingLoop) {
-    is_first |= loop_begin_ != LoopBegin::kTrainingLoop;
-    loop_begin_ = LoopBegin::kTrainingLoop;
-  } else if (loop_begin_ < LoopBegin::kKnown) {
-    bool is_reset = mark == LoopMark::kReset && !begins;
-    loop_begin_ = is_operation && begins ? LoopBegin::kOpen : is_reset ? LoopBegin::kNone : LoopBegin::kKnown;
-  }
-  marks_++;
-  if (has_devices_) epoch_++;
-  for (Outside& outside : outside_) outside.at_last = *outside.row;
-  last_mark_ticks_ = now;
-  if (is_first) {
-    first_mark_ticks_ = now;
-    first_mark_ = marks_;
-    for (Outside& outside : outside_) outside.at_first = *outside.row;
-  }
-}
-
-// What was added since an earlier mark lies between two marks.
-void SweepTables::settle(LoopTicks& sum) const {
-  if (sum.mark == marks_) return;
-  sum.between = sum.mark < first_mark_ ? 0 : sum.between + sum.since;
-  sum.since = 0;
-  sum.mark = marks_;
-}
-
-void SweepTables::add_wait(WaitSum& sum, uint64_t ticks, bool in_operation) const {
-  sum.ticks += ticks;
-  if (in_operation) {
-    sum.in_operations_ticks += ticks;
-  } else {
-    add_in_loop(sum.outside, ticks);
-  }
-}
-
-std::array<uint64_t, 3> SweepTables::parts(LoopTicks sum, uint64_t all) const {
-  settle(sum);
-  uint64_t after = marks_ && sum.mark >= first_mark_ ? sum.since : 0;
-  return {all - sum.between - after, sum.between, after};
 }
 
 void SweepTables::write_outside(SweepResult& result) const {
@@ -347,34 +300,10 @@ void SweepTables::write(const std::vector<Name>& names, SweepResult& result) {
     result.threads.push_back({cell.thread, time.phase, time.stage, time.operation, time.category, time.resource,
                               time.ready_in, time.outer_stage, time.ticks});
   }
-  result.transitions = transitions(false);
-  result.evaluation_transitions = transitions(true);
+  write_transitions(result);
   write_counts(names, result);
   write_phases(result);
   write_waits(names, result);
-}
-
-std::vector<SweptTransition> SweepTables::transitions(bool of_evaluation) const {
-  std::map<std::tuple<uint8_t, uint32_t, Category, Category>, uint64_t> counts;
-  for (Scope scope = 0; scope < scopes_.size(); scope++) {
-    const TransitionCounts* found = transitions_of_[of_evaluation][scope];
-    if (!found) continue;
-    for (size_t from = 0; from < name_categories(); from++) {
-      for (size_t to = 0; to < name_categories(); to++) {
-        uint64_t count = found->of[from][to];
-        Category left = folded_category(static_cast<uint8_t>(from));
-        Category entered = folded_category(static_cast<uint8_t>(to));
-        if (!count || left == entered) continue;
-        counts[{kStageOrder.place_of[scope % kStages], operation_order_.place_of[scope / kStages], left, entered}] += count;
-      }
-    }
-  }
-  std::vector<SweptTransition> rows;
-  for (const auto& [key, count] : counts) {
-    const auto& [stage_place, operation_place, from, to] = key;
-    rows.push_back({stage_label(stage_place), operation_label(operation_place), from, to, count});
-  }
-  return rows;
 }
 
 void SweepTables::write_counts(const std::vector<Name>& names, SweepResult& result) const {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
@@ -145,7 +146,7 @@ class SweepTables {
     phase_ = number;
     epoch_++;
     evaluates_ = is_evaluation(number);
-    counted_ = transitions_of_[evaluates_].data();
+    choose_transitions();
   }
   bool evaluates() const { return evaluates_; }
 
@@ -154,9 +155,9 @@ class SweepTables {
   void end_phase(uint32_t number, uint64_t now);
 
   void count_transition(Scope scope, uint8_t from, uint8_t to) {
-    TransitionCounts*& transitions = counted_[scope];
-    if (__builtin_expect(!transitions, 0)) transitions = &transitions_.emplace_back();
-    transitions->of[from][to]++;
+    TransitionCounts*& counts = transitions_.now[scope];
+    if (__builtin_expect(!counts, 0)) find_transitions(scope);
+    counts->of[from][to]++;
   }
 
   // Whether time there is in none of the operations that show where the training loop is.
@@ -205,6 +206,24 @@ class SweepTables {
   };
   struct TransitionCounts {
     uint64_t of[name_categories()][name_categories()] = {};  // from, to
+  };
+  enum TransitionPlace : size_t { kInNoPhase, kInPhase, kInEvaluation };
+  struct Transitions {
+    std::deque<TransitionCounts> counts;
+    std::array<std::vector<TransitionCounts*>, 3> by_scope;  // and place
+    TransitionCounts** now = nullptr;                        // those of the place where the process is
+    // In no phase and outside of operations: left by all scopes at each mark of the loop, until one is counted again.
+    TransitionCounts outside;
+    uint64_t settled_entries = 0;  // how many of these are in the next
+    LoopTicks outside_entries;
+
+    // Counts stay where they are.
+    void begin_again() {
+      for (TransitionCounts& each : counts) each = {};
+      outside = {};
+      settled_entries = 0;
+      outside_entries = {};
+    }
   };
   struct ScopeState {
     Row* row = nullptr;  // of the phase below; another phase needs another row
@@ -275,7 +294,17 @@ class SweepTables {
   static std::string_view stage_label(uint8_t place);
   std::string_view operation_label(uint32_t place) const { return labels_->operations[operation_order_.label_at[place]]; }
   SweptTime time_of(const Cell& cell) const;
-  std::vector<SweptTransition> transitions(bool of_evaluation) const;
+  void choose_transitions() {
+    transitions_.now = transitions_.by_scope[evaluates_ ? kInEvaluation : phase_ ? kInPhase : kInNoPhase].data();
+  }
+  void find_transitions(Scope scope);
+  void settle_outside_transitions();
+  void leave_outside_transitions();
+  template <typename OnEntry>
+  static void for_each_entry(const TransitionCounts& counts, OnEntry on_entry);
+  static uint64_t entries_in(const TransitionCounts& counts);
+  std::vector<SweptTransition> transitions_in(std::initializer_list<size_t> places) const;
+  void write_transitions(SweepResult& result);
   void write_counts(const std::vector<Name>& names, SweepResult& result) const;
   void write_phases(SweepResult& result) const;
   void write_waits(const std::vector<Name>& names, SweepResult& result) const;
@@ -302,9 +331,7 @@ class SweepTables {
   uint32_t phase_ = 0;
   uint64_t epoch_ = 1;
   std::map<std::tuple<uint32_t, uint32_t, Scope>, Row> thread_rows_;
-  std::deque<TransitionCounts> transitions_;
-  std::vector<TransitionCounts*> transitions_of_[2];  // by scope: outside evaluation, and in it
-  TransitionCounts** counted_ = nullptr;              // those of the two that count now
+  Transitions transitions_;
   std::vector<PhaseState> phases_;      // by number
   std::vector<uint32_t> begun_phases_;  // in the order in which they first began
   std::vector<WaitState> waits_{{}};    // by number; 0 is none
@@ -313,6 +340,7 @@ class SweepTables {
   // In no phase and outside of operations.
   struct Outside {
     Purpose purpose;
+    Scope scope;
     Row* row;
     Row at_first{}, at_last{};  // what it was at the first and at the last mark of the loop
 
@@ -322,7 +350,7 @@ class SweepTables {
       return {first, last - first, all - last};
     }
   };
-  std::vector<Outside> outside_{{Purpose::kTraining, &rows_[{0, 0}]}};
+  std::vector<Outside> outside_{{Purpose::kTraining, 0, &rows_[{0, 0}]}};
   uint64_t first_mark_ticks_ = 0, last_mark_ticks_ = 0;
   uint64_t marks_ = 0;
   uint64_t first_mark_ = 1;  // that counts
