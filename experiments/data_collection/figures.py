@@ -83,30 +83,29 @@ def robot_limits(results: Measurements) -> Drawn | None:
 
 #: Name, what draws it, and its caption.
 FIGURES: Sequence[tuple[str, Callable[[Measurements], Drawn | None], str]] = (
-    ("fig_simulators", simulators, "Figure 2 of the second paper: simulators on XLA, without a policy."),
-    ("fig_data_collection", data_collection, "Figure 4 of the second paper: simulation and inference."),
+    ("fig_simulators", simulators, "Simulators on XLA, without a policy."),
+    ("fig_data_collection", data_collection, "Simulation and inference."),
     (
         "fig_xla_breakdown",
         xla_breakdown,
-        "Figure 5 of the second paper: where the time of collecting with XLA goes, by the steps that one call makes; "
+        "Where the time of collecting with XLA goes, by the steps that one call makes; "
         "recorded by RL-Scope. The CSV says whether what recording added is subtracted.",
     ),
     (
         "fig_xla_transitions",
         xla_transitions,
-        "Figure 6 of the second paper: how often one call of XLA's collection crosses from Python into the backend and "
+        "How often one call of XLA's collection crosses from Python into the backend and "
         "into CUDA, and how many kernels it executes; recorded by RL-Scope.",
     ),
     (
         "fig_kernel_fusion",
         kernel_fusion,
-        "Figure 8 of the second paper: simulation only: the steps of a call fused, and one by one.",
+        "Simulation only: the steps of a call fused, and one by one.",
     ),
     (
         "fig_simulator_complexity",
         simulator_complexity,
-        "Figure 9 of the second paper: what fusing K steps brings a hand-written kernel whose steps move S times the "
-        "state and compute C times.",
+        "What fusing K steps brings a hand-written kernel whose steps move S times the state and compute C times.",
     ),
     (
         "fig_robot_fusion",

@@ -25,6 +25,7 @@ from experiments.harness.progress import StudyRun
 from experiments.verdicts.corrected import add_correction, analyzed
 from experiments.verdicts.intervals import caption_of
 from experiments.verdicts.other_machines import draw_and_judge, origin_here
+from experiments.verdicts.published import Published
 from experiments.verdicts.results import executed_of
 from experiments.verdicts.run_pages import add_runs
 from experiments.verdicts.statistics import Estimate
@@ -74,13 +75,15 @@ def draw(study: CaseStudy, page: StudyPage, title: str, suffix: str, results: Me
     """Draw the figures of a machine, those for which it has measured something."""
     page.heading(title[0].upper() + title[1:])
     page.paragraph(results.source)
+    published = Published(HERE)
     for name, make, caption in FIGURES:
         drawn = make(results)
         if drawn is None:
             page.paragraph(f"{name}{suffix} is not drawn: nothing was measured for it on {title}.")
             continue
         study.save_figure(f"{name}{suffix}", *drawn)
-        page.show(ShownFigure(f"{name}{suffix}", caption_of(caption, drawn[1]), (title,), name))
+        caption = caption_of(published.caption(name, caption), drawn[1])
+        page.show(ShownFigure(f"{name}{suffix}", caption, (title,), name))
     distances = distance_table(results)
     if len(distances):
         page.paragraph("How far the best of each is from what limits it:")

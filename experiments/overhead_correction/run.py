@@ -38,6 +38,7 @@ from experiments.verdicts.claims import (
     load_claims,
 )
 from experiments.verdicts.intervals import caption_of, readable
+from experiments.verdicts.published import Published
 from experiments.verdicts.results import executed_of
 from experiments.verdicts.run_pages import add_runs
 from experiments.verdicts.statistics import EVENTS, Estimate
@@ -50,8 +51,8 @@ from rlscope.trace.reader import Trace, open_trace
 HERE = Path(__file__).parent
 FIGURE = "fig_overhead_correction"
 CAPTION = (
-    "Figure 11 of RL-Scope's paper, recorded here: overhead correction. Above the bars: bias, what correction leaves "
-    "(+) or takes too much (-). Below: what correction takes off, by source, beside what was measured."
+    "Overhead correction. Above the bars: bias, what correction leaves (+) or takes too much (-). Below: what "
+    "correction takes off, by source, beside what was measured."
 )
 METHOD = (
     "Each workload trains in four processes that do the same work from the same seed and take turns, burst by burst: "
@@ -98,7 +99,7 @@ def run(study: CaseStudy) -> Outcome:
     table = overhead_table(draws, published, {name: panels[workload.group] for name, workload in workloads.items()})
     labels = {name: workload.label for name, workload in workloads.items()}
     study.save_figure(FIGURE, overhead_figure(table, labels, PANELS), table)
-    page.show(ShownFigure(FIGURE, caption_of(CAPTION, table)))
+    page.show(ShownFigure(FIGURE, caption_of(Published(HERE).caption(FIGURE, CAPTION), table)))
     page.numbers("What recording adds and correction takes off", readable(table))
     add_runs(page, [(study_run.workload, execution.trace / ON) for study_run, execution in executed])
 

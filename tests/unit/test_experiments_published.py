@@ -83,6 +83,15 @@ def test_a_figure_says_which_published_one_it_is() -> None:
     assert CHOICE.caption("fig_other", "Said.") == "Said."
 
 
+@pytest.mark.parametrize(
+    "study", sorted(path.parent for path in EXPERIMENTS.glob("*/runs.toml")), ids=lambda path: path.name
+)
+def test_every_study_says_what_it_compares_with_what_was_published(study: Path) -> None:
+    figures = Published(study).source.figures
+    assert figures and len({figure.stem for figure in figures}) == len(figures)
+    assert all(figure.compared for figure in figures)
+
+
 def test_every_measurement_has_a_unit() -> None:
     claims = [claim for path in EXPERIMENTS.glob("*/*claims.toml") for claim in load_claims(path)]
     assert {claim.metric for claim in claims if not claim.measured_text(exact(2.5)).removeprefix("2.5")} == (
