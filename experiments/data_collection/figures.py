@@ -83,27 +83,27 @@ def robot_limits(results: Measurements) -> Drawn | None:
 
 #: Name, what draws it, and its caption.
 FIGURES: Sequence[tuple[str, Callable[[Measurements], Drawn | None], str]] = (
-    ("fig_simulators", simulators, "Simulators on XLA, without a policy."),
-    ("fig_data_collection", data_collection, "Simulation and inference."),
+    ("figure_2_simulators", simulators, "Simulators on XLA, without a policy."),
+    ("figure_4_data_collection", data_collection, "Simulation and inference."),
     (
-        "fig_xla_breakdown",
+        "figure_5_xla_breakdown",
         xla_breakdown,
         "Where the time of collecting with XLA goes, by the steps that one call makes; "
         "recorded by RL-Scope. The CSV says whether what recording added is subtracted.",
     ),
     (
-        "fig_xla_transitions",
+        "figure_6_xla_transitions",
         xla_transitions,
         "How often one call of XLA's collection crosses from Python into the backend and "
         "into CUDA, and how many kernels it executes; recorded by RL-Scope.",
     ),
     (
-        "fig_kernel_fusion",
+        "figure_8_kernel_fusion",
         kernel_fusion,
         "Simulation only: the steps of a call fused, and one by one.",
     ),
     (
-        "fig_simulator_complexity",
+        "figure_9_simulator_complexity",
         simulator_complexity,
         "What fusing K steps brings a hand-written kernel whose steps move S times the state and compute C times.",
     ),

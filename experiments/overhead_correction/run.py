@@ -49,7 +49,7 @@ from rlscope.errors import UsageError
 from rlscope.trace.reader import Trace, open_trace
 
 HERE = Path(__file__).parent
-FIGURE = "fig_overhead_correction"
+FIGURE = "figure_11_overhead_correction"
 CAPTION = (
     "Overhead correction. Above the bars: bias, what correction leaves (+) or takes too much (-). Below: what "
     "correction takes off, by source, beside what was measured."

@@ -24,7 +24,7 @@ from rlscope.plots.processes import process_view
 
 HERE = Path(__file__).parent
 #: By who evaluates positions.
-FIGURES = {"worker": "fig_scale_up", "server": "fig_scale_up_server"}
+FIGURES = {"worker": "figure_8_scale_up", "server": "fig_scale_up_server"}
 METHOD = (
     "One generation of AlphaZero on Go of 9x9: workers play against themselves, a process trains on their games, "
     "another lets the new network play against the former. Both ways to evaluate positions play the same games. Bars "

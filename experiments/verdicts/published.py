@@ -67,11 +67,11 @@ class Published:
         """Return the bars of published figures.
 
         Returns:
-            Of published.csv: stem, of the study's figure; workload; training_s; and for each stage the height of its
-            bar, in percent, in seconds or in transitions per timestep. What cannot be read off the published figure is
-            empty.
+            Of published.csv: stem, of the study's figure; panel, its letter if it has several; workload; training_s;
+            and for each stage the height of its bar, in percent, in seconds or in transitions per timestep. What cannot
+            be read off the published figure is empty.
         """
-        return pd.read_csv(self._study / FILE, comment="#")
+        return pd.read_csv(self._study / FILE, comment="#", dtype={"panel": object}).fillna({"panel": ""})
 
     def figure(self, stem: str) -> PublishedFigure | None:
         """Return the published figure that one of the study's shows again."""
@@ -89,25 +89,26 @@ class Published:
             return caption
         return f"{figure.name} of {self.source.source}, recorded here. {caption} {figure.values}".rstrip()
 
-    def outlines(self, stem: str) -> Outlines | None:
-        """Return what the published figure shows; None where there is none."""
-        rows = self.table[self.table["stem"] == stem].set_index("workload")
+    def outlines(self, stem: str, panel: str = "") -> Outlines | None:
+        """Return what the published figure shows in a panel; None where there is none."""
+        rows = self.table[(self.table["stem"] == stem) & (self.table["panel"] == panel)].set_index("workload")
         if rows.empty:
             return None
-        return Outlines(rows.drop(columns="stem"), f"as published\n({self.source.machine})")
+        return Outlines(rows.drop(columns=["stem", "panel"]), f"as published\n({self.source.machine})")
 
-    def beside(self, stem: str, table: pd.DataFrame, value: str) -> pd.DataFrame:
+    def beside(self, stem: str, table: pd.DataFrame, value: str, panel: str = "") -> pd.DataFrame:
         """Return published heights of bars beside the measured ones.
 
         Args:
             stem: of the study's figure.
             table: what the figure draws, as from `breakdown_table` or `transitions_table`.
             value: the column that it draws.
+            panel: of the figure.
 
         Returns:
             workload, stage, published, measured; no rows for a figure that was not published.
         """
-        outlines = self.outlines(stem)
+        outlines = self.outlines(stem, panel)
         if outlines is None:
             return pd.DataFrame(columns=["workload", "stage", "published", "measured"])
         measured = table.groupby(["workload", "stage"], sort=False)[value].sum()

@@ -53,24 +53,44 @@ def breakdown_figure(
         The figure; the caller saves it. Stages, categories and resources that the published figures lack get their
         own bars and looks where the table has them.
     """
-    stages = shown(PUBLISHED_BARS, style.STAGE_ORDER, table["stage"])
-    workloads = list(dict.fromkeys(table["workload"]))
     with style.paper():
-        figure = Figure(figsize=(figure_width(len(workloads)), style.PANEL_INCHES), dpi=200)
+        figure = Figure(figsize=(figure_width(table["workload"].nunique()), style.PANEL_INCHES), dpi=200)
         totals, bars = figure.subplots(
             2, 1, sharex=True, gridspec_kw={"height_ratios": style.TOTALS_TO_BARS, "hspace": 0.04}
         )
-        draw_totals(totals, table.groupby("workload", sort=False)["training_s"].first(), len(stages), log_totals)
-        totals.set_ylabel(time, size=7)
-        if outlines:
-            outlines.draw(totals, workloads, ["training_s"], total_width(len(stages)))
-        draw_stacks(bars, table, value, stages, look, outlines)
-        keep_ticks_off_the_edge(bars)
-        bars.set_ylabel(PERCENT if value == "percent" else time)
-        name_groups(bars, workloads, labels or {}, title)
+        draw_breakdown(totals, bars, table, value, labels, title, time, log_totals, outlines)
         figure.align_ylabels()
-        draw_keys(figure, totals, bars, legend(table), stages, outlines)
+        draw_keys(figure, totals, bars, legend(table), stages_of(table), outlines)
     return figure
+
+
+def draw_breakdown(
+    totals: Axes,
+    bars: Axes,
+    table: pd.DataFrame,
+    value: str,
+    labels: Mapping[str, str] | None,
+    title: str,
+    time: str,
+    log_totals: bool,
+    outlines: Outlines | None,
+) -> None:
+    """Draw the two panels of a breakdown, without their keys; all as in `breakdown_figure`."""
+    stages = stages_of(table)
+    workloads = list(dict.fromkeys(table["workload"]))
+    draw_totals(totals, table.groupby("workload", sort=False)["training_s"].first(), len(stages), log_totals)
+    totals.set_ylabel(time, size=7)
+    if outlines:
+        outlines.draw(totals, workloads, ["training_s"], total_width(len(stages)))
+    draw_stacks(bars, table, value, stages, look, outlines)
+    keep_ticks_off_the_edge(bars)
+    bars.set_ylabel(PERCENT if value == "percent" else time)
+    name_groups(bars, workloads, labels or {}, title)
+
+
+def stages_of(table: pd.DataFrame) -> tuple[str, ...]:
+    """Return the bars of each group, from left to right."""
+    return shown(PUBLISHED_BARS, style.STAGE_ORDER, table["stage"])
 
 
 def draw_totals(axes: Axes, training_s: pd.Series, bars_in_group: int, log_scale: bool) -> None:

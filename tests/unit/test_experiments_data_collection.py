@@ -465,7 +465,7 @@ def test_little_or_nothing_measured_breaks_no_figure(rows: list[Row]) -> None:
     found = replace(results(rows), layers=NO_LAYERS, crossings=NO_CROSSINGS, robot_limits=NO_ROBOT_LIMITS)
     drawn = {name: make(found) is not None for name, make, _ in study.FIGURES}
     measured = bool(rows) and "left_out" not in rows[0]
-    assert drawn == {name: measured and name == "fig_data_collection" for name in drawn}
+    assert drawn == {name: measured and name == "figure_4_data_collection" for name in drawn}
     verdicts = verdicts_of(load_claims(study.HERE / "claims.toml"), found, [], study.measured_metrics)
     assert {verdict.verdict for verdict in verdicts} == {NOT_TESTABLE}
     assert bool(len(left_out_table(found.measured))) == (bool(rows) and not measured)
@@ -681,17 +681,17 @@ def test_the_study_draws_and_judges_this_machine_and_those_that_are_kept(
         return recorded
 
     outcome = study.run(CaseStudy(study.HERE, "smoke", tmp_path / "output", recorder=recorder))
-    drawn = {path.stem for path in (tmp_path / "output").glob("fig_*.png")}
+    drawn = {path.stem for path in (tmp_path / "output").glob("fig*.png")}
     assert drawn == {
-        "fig_data_collection",
-        "fig_xla_breakdown",
-        "fig_xla_transitions",
+        "figure_4_data_collection",
+        "figure_5_xla_breakdown",
+        "figure_6_xla_transitions",
         *(f"{name}_h200" for name, *_ in study.FIGURES),
     }
     assert all((tmp_path / "output" / f"{name}.csv").stat().st_size > 50 for name in drawn)
     assert len(outcome.missing) == 3
     page = (tmp_path / "output" / "index.html").read_text()
-    assert "fig_kernel_fusion is not drawn: nothing was measured for it on this machine" in page
+    assert "figure_8_kernel_fusion is not drawn: nothing was measured for it on this machine" in page
     assert "Measured on NVIDIA H200" in page and "Measured on a processor" in page
     assert (
         len(re.findall("<td>K = 1</td><td><a [^>]*>page of the run</a></td><td>[^<]*, Backend [^<]*</td>", page)) == 1

@@ -8,6 +8,7 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
 from experiments.harness.matrix import load_matrix
+from experiments.RL_framework_comparison.figure import Column, framework_figure
 from experiments.verdicts.claims import load_claims
 from experiments.verdicts.published import FILE, Published
 from experiments.verdicts.statistics import exact
@@ -38,9 +39,8 @@ def table_of(workloads: tuple[str, ...], percent: float) -> pd.DataFrame:
 def test_what_was_published_is_of_workloads_and_figures_that_the_study_has(study: Path) -> None:
     matrix, table = load_matrix(study / "runs.toml"), Published(study).table
     assert set(table["workload"]) <= {entry.name for entry in matrix.entries}
-    drawn = {group.figure for group in matrix.groups}
-    assert all(any(stem.startswith(figure) for figure in drawn if figure) for stem in table["stem"])
-    assert not table.duplicated(["stem", "workload"]).any()
+    assert set(table["stem"]) == {figure.stem for figure in Published(study).source.figures}
+    assert not table.duplicated(["stem", "panel", "workload"]).any()
     assert table["simulation"].notna().all()
 
 
@@ -52,7 +52,7 @@ def test_shares_of_a_published_training_are_a_whole(study: str) -> None:
 
 def test_published_bars_are_outlines_around_the_measured_ones() -> None:
     table = table_of(("PPO", "unpublished"), 10.0)
-    totals, bars = breakdown_figure(table, outlines=CHOICE.outlines("fig_algorithm_choice")).get_axes()
+    totals, bars = breakdown_figure(table, outlines=CHOICE.outlines("figure_5_algorithm_choice")).get_axes()
     pieces = [patch for patch in bars.patches if isinstance(patch, Rectangle)]
     measured = {round(bar.get_x(), 3) for bar in pieces if bar.get_fill()}
     dashed = [bar for bar in pieces if not bar.get_fill()]
@@ -64,8 +64,29 @@ def test_published_bars_are_outlines_around_the_measured_ones() -> None:
     assert of_totals[0] == 3820 and totals.get_ylim()[1] > 3820
 
 
+def test_panels_that_were_published_as_one_figure_are_one() -> None:
+    frameworks, stem = Published(EXPERIMENTS / "RL_framework_comparison"), "figure_4_framework_comparison"
+    calls = pd.DataFrame([("jax_jit", stage, "backend", 5.0) for stage in STAGES])
+    calls.columns = pd.Index(["workload", "stage", "category", "per_timestep"])
+    columns = [
+        Column(
+            name,
+            table_of(("jax_jit", "tensorflow_graph"), 10.0),
+            calls,
+            letters,
+            (frameworks.outlines(stem, letters[0]), frameworks.outlines(stem, letters[1])),
+        )
+        for name, letters in (("TD3", ("a", "c")), ("DDPG", ("b", "d")))
+    ]
+    axes = framework_figure(columns, {}).get_axes()
+    assert [each.get_xlabel()[-4:] for each in axes] == ["", "time", "ions", "", "time", "ions"]
+    dashed = [{bar.get_height() for bar in each.patches if not bar.get_fill()} for each in axes]  # type: ignore[attr-defined]
+    assert 11700 in dashed[0] and 8810 in dashed[1] and 13100 in dashed[3] and 9430 in dashed[4]
+    assert pd.concat([column.table for column in columns])["panel"].unique().tolist() == ["a", "c", "b", "d"]
+
+
 def test_published_stands_beside_measured_where_both_are_known() -> None:
-    beside = CHOICE.beside("fig_algorithm_choice", table_of(("PPO", "unpublished"), 10.0), "percent")
+    beside = CHOICE.beside("figure_5_algorithm_choice", table_of(("PPO", "unpublished"), 10.0), "percent")
     assert beside.to_dict("list") == {
         "workload": ["PPO"] * 3,
         "stage": list(STAGES),
@@ -77,9 +98,9 @@ def test_published_stands_beside_measured_where_both_are_known() -> None:
 
 
 def test_a_figure_says_which_published_one_it_is() -> None:
-    assert CHOICE.heading("fig_algorithm_choice", "walker") == "Figure 5: walker"
+    assert CHOICE.heading("figure_5_algorithm_choice", "walker") == "Figure 5: walker"
     assert CHOICE.heading("fig_other", "walker") == "walker"
-    assert CHOICE.caption("fig_algorithm_choice", "Said.").startswith("Figure 5 of RL-Scope's paper")
+    assert CHOICE.caption("figure_5_algorithm_choice", "Said.").startswith("Figure 5 of RL-Scope's paper")
     assert CHOICE.caption("fig_other", "Said.") == "Said."
 
 

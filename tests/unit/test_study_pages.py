@@ -63,7 +63,7 @@ def test_every_figure_that_a_claim_names_is_drawn_by_its_study() -> None:
     named = {
         path.parent: {claim.figure for claim in load_claims(path)} - {""} for path in EXPERIMENTS.glob("*/claims.toml")
     }
-    assert sum(map(bool, named.values())) == 6
+    assert sum(map(bool, named.values())) == 5
     for folder, figures in named.items():
         code = "".join(path.read_text() for path in folder.glob("*.py"))
         assert not [figure for figure in figures if f'"{figure}"' not in code], folder
