@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -21,7 +22,9 @@ from experiments.data_collection.tables import (
     simulators_table,
 )
 from experiments.data_collection.throughput_figure import throughput_figure
+from experiments.verdicts.published import Published
 
+PUBLISHED = Published(Path(__file__).parent)
 COLLECTED = "Data collected (samples/s)"
 SIMULATED = "Simulation (steps/s)"
 
@@ -31,13 +34,18 @@ Drawn = tuple[Figure, pd.DataFrame]
 def simulators(results: Measurements) -> Drawn | None:
     """Return figure 2: simulators on XLA."""
     table = simulators_table(results.measured)
-    return (throughput_figure(table, {}, SIMULATED), table) if len(table) else None
+    if table.empty:
+        return None
+    return throughput_figure(table, {}, SIMULATED, PUBLISHED.lines("figure_2_simulators")), table
 
 
 def data_collection(results: Measurements) -> Drawn | None:
     """Return figure 4: simulation and inference."""
     table = collection_table(results.measured)
-    return (throughput_figure(table, inference_limits_of(results), COLLECTED), table) if len(table) else None
+    if table.empty:
+        return None
+    lines = PUBLISHED.lines("figure_4_data_collection")
+    return throughput_figure(table, inference_limits_of(results), COLLECTED, lines), table
 
 
 def xla_breakdown(results: Measurements) -> Drawn | None:
@@ -45,7 +53,7 @@ def xla_breakdown(results: Measurements) -> Drawn | None:
     if results.layers.empty:
         return None
     table = share_table(results.layers)
-    return layers_figure(table), table
+    return layers_figure(table, PUBLISHED.outlines("figure_5_xla_breakdown")), table
 
 
 def xla_transitions(results: Measurements) -> Drawn | None:
@@ -66,7 +74,7 @@ def simulator_complexity(results: Measurements) -> Drawn | None:
     """Return figure 9: what fusion brings simulators that move or compute more."""
     table = speedup_table(results.measured)
     table = table[table["environments"].isin(environments_of_grid(table))] if len(table) else table
-    return (complexity_figure(table), table) if len(table) else None
+    return (complexity_figure(table, PUBLISHED.lines("figure_9_simulator_complexity")), table) if len(table) else None
 
 
 def robot_fusion(robot: str, results: Measurements) -> Drawn | None:

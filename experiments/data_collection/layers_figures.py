@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from rlscope.plots import style
-from rlscope.plots.bars import BESIDE, GROUP_WIDTH, HATCHED, category_patch, resource_patch
+from rlscope.plots.bars import BESIDE, GROUP_WIDTH, HATCHED, Outlines, category_patch, resource_patch
 from rlscope.plots.breakdown import PUBLISHED_CATEGORIES, PUBLISHED_RESOURCES, look, shown
 from rlscope.plots.tables import in_stack_order
 
@@ -17,11 +17,12 @@ COUNTED = (
 )
 
 
-def layers_figure(table: pd.DataFrame) -> Figure:
+def layers_figure(table: pd.DataFrame, outlines: Outlines | None = None) -> Figure:
     """Draw a stacked bar for each number of steps per call.
 
     Args:
         table: steps_per_call, category, resource, percent.
+        outlines: the upper ends of published pieces, by the steps per call.
     """
     steps = sorted(table["steps_per_call"].unique())
     with style.paper():
@@ -42,6 +43,9 @@ def layers_figure(table: pd.DataFrame) -> Figure:
                     linewidth=0.8,
                 )
                 top += row["percent"]
+        if outlines:
+            for piece in outlines.heights:
+                outlines.draw(axes, steps, [piece], GROUP_WIDTH)
         axes.set_ylim(0, 100)
         axes.set_ylabel("Percent (%)")
         axes.set_xticks(range(len(steps)), [str(number) for number in steps])
@@ -50,7 +54,8 @@ def layers_figure(table: pd.DataFrame) -> Figure:
         on = shown((), PUBLISHED_RESOURCES, table["resource"])
         axes.legend(
             handles=[category_patch(name) for name in sorted(present, key=style.CATEGORY_ORDER.index, reverse=True)]
-            + [resource_patch(name) for name in reversed(on)],
+            + [resource_patch(name) for name in reversed(on)]
+            + ([outlines.patch()] if outlines else []),
             **BESIDE,
             **HATCHED,
         )

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from experiments.command_line import Outcome, command_line
-from experiments.data_collection.figures import FIGURES
+from experiments.data_collection.figures import FIGURES, PUBLISHED
 from experiments.data_collection.layers import layers_of
 from experiments.data_collection.measurements import Measurements, load
 from experiments.data_collection.metrics import metrics_of
@@ -25,7 +25,6 @@ from experiments.harness.progress import StudyRun
 from experiments.verdicts.corrected import add_correction, analyzed
 from experiments.verdicts.intervals import caption_of
 from experiments.verdicts.other_machines import draw_and_judge, origin_here
-from experiments.verdicts.published import Published
 from experiments.verdicts.results import executed_of
 from experiments.verdicts.run_pages import add_runs
 from experiments.verdicts.statistics import Estimate
@@ -75,14 +74,13 @@ def draw(study: CaseStudy, page: StudyPage, title: str, suffix: str, results: Me
     """Draw the figures of a machine, those for which it has measured something."""
     page.heading(title[0].upper() + title[1:])
     page.paragraph(results.source)
-    published = Published(HERE)
     for name, make, caption in FIGURES:
         drawn = make(results)
         if drawn is None:
             page.paragraph(f"{name}{suffix} is not drawn: nothing was measured for it on {title}.")
             continue
         study.save_figure(f"{name}{suffix}", *drawn)
-        caption = caption_of(published.caption(name, caption), drawn[1])
+        caption = caption_of(PUBLISHED.caption(name, caption), drawn[1])
         page.show(ShownFigure(f"{name}{suffix}", caption, (title,), name))
     distances = distance_table(results)
     if len(distances):

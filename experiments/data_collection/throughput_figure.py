@@ -1,6 +1,6 @@
 """This file draws throughput over the number of environments, a line per way to collect, and the device's limits."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import matplotlib as mpl
 import pandas as pd
@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from experiments.verdicts.published import Line
 from rlscope.plots import style
 from rlscope.plots.bars import BESIDE, as_label
 from rlscope.text.numbers import prefixed
@@ -29,7 +30,9 @@ LIGHTEST = 0.35
 PANEL_INCHES = 3.6
 
 
-def throughput_figure(table: pd.DataFrame, limits: Mapping[str, float], label: str) -> Figure:
+def throughput_figure(
+    table: pd.DataFrame, limits: Mapping[str, float], label: str, published: Sequence[Line] = ()
+) -> Figure:
     """Draw a line for each series, both scales logarithmic, with a larger marker where its plateau begins.
 
     Args:
@@ -38,6 +41,7 @@ def throughput_figure(table: pd.DataFrame, limits: Mapping[str, float], label: s
             series in the order of the legend.
         limits: steps per second that the device cannot exceed, by what limits them.
         label: what the steps are, along the axis.
+        published: values of the published figure.
     """
     with style.paper():
         figure = Figure(figsize=(1.25 * style.COLUMN_INCHES, PANEL_INCHES), dpi=200)
@@ -49,6 +53,8 @@ def throughput_figure(table: pd.DataFrame, limits: Mapping[str, float], label: s
         for look, (series, rows) in zip(looks(table), table.groupby("series", sort=False), strict=True):
             draw_line(axes, str(series), rows, *look)
         draw_limits(axes, limits)
+        for line in published:
+            line.draw(axes)
         axes.set_xlabel("Parallel environments")
         axes.set_ylabel(label)
         axes.legend(

@@ -98,8 +98,9 @@ def run(study: CaseStudy) -> Outcome:
         page.paragraph(f"Calibration: {source}.")
     table = overhead_table(draws, published, {name: panels[workload.group] for name, workload in workloads.items()})
     labels = {name: workload.label for name, workload in workloads.items()}
-    study.save_figure(FIGURE, overhead_figure(table, labels, PANELS), table)
-    page.show(ShownFigure(FIGURE, caption_of(Published(HERE).caption(FIGURE, CAPTION), table)))
+    paper = Published(HERE)
+    study.save_figure(FIGURE, overhead_figure(table, labels, PANELS, paper.outlines(FIGURE)), table)
+    page.show(ShownFigure(FIGURE, caption_of(paper.caption(FIGURE, CAPTION), table)))
     page.numbers("What recording adds and correction takes off", readable(table))
     add_runs(page, [(study_run.workload, execution.trace / ON) for study_run, execution in executed])
 

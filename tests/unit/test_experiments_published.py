@@ -5,18 +5,20 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from experiments.harness.matrix import load_matrix
 from experiments.RL_framework_comparison.figure import Column, framework_figure
 from experiments.verdicts.claims import load_claims
-from experiments.verdicts.published import FILE, Published
+from experiments.verdicts.published import FILE, Line, Published
 from experiments.verdicts.statistics import exact
 from rlscope.plots.bars import OUTLINE
 from rlscope.plots.breakdown import breakdown_figure
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 STUDIES = sorted(path.parent for path in EXPERIMENTS.glob(f"*/{FILE}"))
+ALL = sorted(path.parent for path in EXPERIMENTS.glob("*/runs.toml"))
 CHOICE = Published(EXPERIMENTS / "algorithm_choice")
 STAGES = ("backpropagation", "inference", "simulation")
 #: Of claims that count nothing which has a unit.
@@ -38,10 +40,11 @@ def table_of(workloads: tuple[str, ...], percent: float) -> pd.DataFrame:
 @pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
 def test_what_was_published_is_of_workloads_and_figures_that_the_study_has(study: Path) -> None:
     matrix, table = load_matrix(study / "runs.toml"), Published(study).table
-    assert set(table["workload"]) <= {entry.name for entry in matrix.entries}
-    assert set(table["stem"]) == {figure.stem for figure in Published(study).source.figures}
+    names = {f"{entry.name} {group}" for entry in matrix.entries for group in entry.groups}
+    names |= {entry.name for entry in matrix.entries}
+    assert {name for name in table["workload"].astype(str) if not name.isdigit()} <= names  # else steps per call
+    assert set(table["stem"]) <= {figure.stem for figure in Published(study).source.figures}
     assert not table.duplicated(["stem", "panel", "workload"]).any()
-    assert table["simulation"].notna().all()
 
 
 @pytest.mark.parametrize("study", ["algorithm_choice", "simulator_choice"])
@@ -83,6 +86,23 @@ def test_panels_that_were_published_as_one_figure_are_one() -> None:
     dashed = [{bar.get_height() for bar in each.patches if not bar.get_fill()} for each in axes]  # type: ignore[attr-defined]
     assert 11700 in dashed[0] and 8810 in dashed[1] and 13100 in dashed[3] and 9430 in dashed[4]
     assert pd.concat([column.table for column in columns])["panel"].unique().tolist() == ["a", "c", "b", "d"]
+
+
+def test_a_published_value_across_the_axes_has_its_place_and_its_label() -> None:
+    found = Published(EXPERIMENTS / "data_collection").lines("figure_4_data_collection")
+    assert [line.y for line in found] == [2.0**16, 2.0**18, 2.0**26]
+    axes = Figure().subplots()
+    for line in [*found, Line("upright", x=3.0), Line("")]:
+        line.draw(axes)
+    drawn = [line.get_xydata().tolist() for line in axes.get_lines()]  # type: ignore[union-attr]
+    assert [ends[0][1] for ends in drawn[:3]] == [2.0**16, 2.0**18, 2.0**26] and drawn[3][0][0] == 3.0
+    assert [text.get_text() for text in axes.texts] == [line.label for line in found] + ["upright"]
+    assert not Published(EXPERIMENTS / "data_collection").lines("fig_other")
+
+
+@pytest.mark.parametrize("study", ALL, ids=lambda study: study.name)
+def test_a_figure_of_a_paper_has_published_values_or_says_that_there_are_none(study: Path) -> None:
+    assert all(figure.values for figure in Published(study).source.figures if figure.number)
 
 
 def test_published_stands_beside_measured_where_both_are_known() -> None:
