@@ -41,8 +41,9 @@ METHOD = (
 )
 FIGURE = "figure_4_framework_comparison"
 CAPTION = (
-    "Above: time of the whole training. Below: entries into the backend, CUDA and the simulator, per timestep of the "
-    "environment; the paper's are per iteration, of 1000 timesteps in (c) and of 100 in (d)."
+    "Above: time of the whole training; bars that end at the frame go on, to what stands beside them. Below: entries "
+    "into the backend, CUDA and the simulator, per timestep of the environment; the paper's are per iteration, of 1000 "
+    "timesteps in (c) and of 100 in (d)."
 )
 #: Of the panels, an algorithm after the other.
 TIME_LETTERS, TRANSITIONS_LETTERS = "ab", "cd"

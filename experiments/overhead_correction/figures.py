@@ -14,17 +14,17 @@ from rlscope.text.numbers import change
 BAR_WIDTH = 0.36
 BARS_TO_OVERHEAD = (2.2, 1)  # heights of the upper and the lower panels
 Piece = tuple[str, str, str]  # column, label, colour
-UNRECORDED: Piece = ("unrecorded_percent", "Uninstrumented", "tab:pink")
-CORRECTED: Piece = ("corrected_percent", "Corrected", "tab:blue")
+UNRECORDED: Piece = ("unrecorded_percent", "Uninstrumented", "#e8a2cf")
+CORRECTED: Piece = ("corrected_percent", "Corrected", "#56b4e9")
 #: Of the left bar, as published: with all overhead, and corrected.
 PUBLISHED = ("recorded_percent", "corrected_percent")
 ADDED: Piece = ("added_percent", "Measured overhead", "lightgray")
 #: Bottom to top of a bar.
 SOURCES: tuple[Piece, ...] = (
-    ("operation_percent", "Operations", "tab:orange"),
-    ("simulator_percent", "Python ↔ simulator", "tab:green"),
-    ("backend_percent", "Python ↔ backend", "tab:red"),
-    ("cuda_percent", "CUDA", "tab:purple"),
+    ("operation_percent", "Operations", "#f0e442"),
+    ("simulator_percent", "Python ↔ simulator", "#009e73"),
+    ("backend_percent", "Python ↔ backend", "#d55e00"),
+    ("cuda_percent", "CUDA", "#5d3a9b"),
 )
 
 

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from rlscope.model import CATEGORIES, PUBLISHED_STAGES, Resource
+from rlscope.model import CATEGORIES, PUBLISHED_STAGES
 from rlscope.plots import style
 from rlscope.plots.bars import (
     ABOVE_TALLEST,
@@ -15,6 +15,7 @@ from rlscope.plots.bars import (
     Look,
     Outlines,
     category_patch,
+    draw_ends,
     draw_keys,
     draw_stacks,
     figure_width,
@@ -24,8 +25,6 @@ from rlscope.plots.bars import (
 from rlscope.plots.tables import TRAINING_TIME
 
 PUBLISHED_BARS = tuple(sorted(PUBLISHED_STAGES))
-PUBLISHED_CATEGORIES = tuple(sorted({category.published for category in CATEGORIES.values()}))
-PUBLISHED_RESOURCES = tuple(resource.value for resource in Resource if resource.published == resource.value)
 PERCENT = "Percent (%)"
 
 
@@ -94,13 +93,17 @@ def stages_of(table: pd.DataFrame) -> tuple[str, ...]:
 
 
 def draw_totals(axes: Axes, training_s: pd.Series, bars_in_group: int, log_scale: bool) -> None:
-    """Draw one black bar per workload, as wide as one bar below."""
+    """Draw one black bar per workload, as wide as one bar below; on a log scale, where bars would begin anywhere, only
+    its upper end.
+    """
     axes.set_axisbelow(True)
     axes.grid(axis="y", color="darkgrey", linewidth=0.8)
-    axes.bar(range(len(training_s)), training_s, total_width(bars_in_group), color="black")
+    width = total_width(bars_in_group)
     if log_scale:
         axes.set_yscale("log", base=2)
+        draw_ends(axes, range(len(training_s)), training_s, width, color="black", linewidth=3)
     else:
+        axes.bar(range(len(training_s)), training_s, width, color="black")
         axes.set_ylim(0, ABOVE_TALLEST * max(training_s.max(), 1e-12))
         axes.locator_params(axis="y", nbins=5)
 
@@ -125,9 +128,9 @@ def look(row: Mapping[Hashable, object]) -> Look:
 
 
 def legend(table: pd.DataFrame) -> list[Patch]:
-    """Return the looks from the top of a bar to its bottom: categories first, then resources."""
-    categories = shown(PUBLISHED_CATEGORIES, tuple(sorted(CATEGORIES)), table["category"])
-    resources = shown(PUBLISHED_RESOURCES, style.RESOURCE_ORDER, table["resource"])
+    """Return the looks of what a table has, from the top of a bar to its bottom: categories first, then resources."""
+    categories = shown((), tuple(sorted(CATEGORIES)), table["category"])
+    resources = shown((), style.RESOURCE_ORDER, table["resource"])
     return [category_patch(name) for name in reversed(categories)] + [
         resource_patch(name) for name in reversed(resources)
     ]

@@ -39,7 +39,7 @@ def transitions_figure(
         figure = Figure(figsize=(figure_width(table["workload"].nunique()), style.PANEL_INCHES), dpi=200)
         axes = figure.subplots()
         draw_transitions(axes, table, value, labels, title, outlines)
-        draw_keys(figure, axes, axes, legend(), stages_of(table), outlines)
+        draw_keys(figure, axes, axes, legend(table), stages_of(table), outlines)
     return figure
 
 
@@ -62,7 +62,8 @@ def look(row: Mapping[Hashable, object]) -> Look:
     return "white", style.CATEGORY_HATCHES[str(row["category"])]
 
 
-def legend() -> list[Patch]:
-    """Return the looks from the top of a bar to its bottom."""
-    order = sorted(PUBLISHED_TRANSITIONS, key=style.CATEGORY_ORDER.index, reverse=True)
+def legend(table: pd.DataFrame) -> list[Patch]:
+    """Return the looks of what a table has, from the top of a bar to its bottom."""
+    present = set(table["category"]) & set(PUBLISHED_TRANSITIONS)
+    order = sorted(present, key=style.CATEGORY_ORDER.index, reverse=True)
     return [category_patch(name) for name in order]

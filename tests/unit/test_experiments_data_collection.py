@@ -13,6 +13,7 @@ import collect
 import pandas as pd
 import pytest
 from executed_runs import leave_run, measured_on, on
+from matplotlib.colors import to_rgb
 
 from benchmarks.trace_writer import TraceWriter
 from experiments.data_collection import figures
@@ -453,7 +454,7 @@ def test_lines_have_the_colour_of_their_implementation_and_limits_are_named() ->
         "limit, matrix units' arithmetic: 88.2 G",
     ]
     named = {line.get_label(): line.get_color() for line in axes.lines}
-    assert named["XLA, K = 1000: 6.4 M"] == pytest.approx((31 / 255, 119 / 255, 180 / 255))
+    assert named["XLA, K = 1000: 6.4 M"] == pytest.approx(to_rgb("#0072b2"))
     assert named["XLA, K = 1: 1.7 M"] > named["XLA, K = 1000: 6.4 M"]  # lighter
     on_another = figures.data_collection(replace(results(collected()), machine={"gpus": ["another"], "cores": 2}))
     assert on_another is not None
