@@ -105,7 +105,7 @@ def run(study: CaseStudy) -> Outcome:
     about_device = [claim for claim in claims if claim.figure == DEVICE]
     verdicts = [*with_kept(judged, study.folder), *verdicts_on_devices(study, page, about_device, on_device)]
     add_runs(page, [(study_run.workload, execution.trace) for study_run, execution in executed])
-    page.claims(verdicts)
+    page.claims(verdicts, study.names)
     page.write(study.output / "index.html")
     return Outcome(verdicts, missing, [execution for _, execution in executed], page.figures)
 

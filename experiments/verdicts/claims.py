@@ -273,11 +273,16 @@ def counts(verdicts: Sequence[Verdict]) -> str:
     return ", ".join(f"{found[kind]} {kind}" for kind in KINDS if found[kind])
 
 
-def answers(verdicts: Sequence[Verdict]) -> list[str]:
-    """Return what answers the study's question, a sentence for each subject that it was measured for."""
+def answers(verdicts: Sequence[Verdict], names: Mapping[str, str]) -> list[str]:
+    """Return what answers the study's question, a sentence for each subject that it was measured for.
+
+    Args:
+        verdicts: of the study.
+        names: of subjects, for people, where they are not those that verdicts have.
+    """
     asked = [verdict for verdict in verdicts if verdict.claim.answer]
     found = [
-        f"{verdict.subject}: {verdict.claim.answer}".format(
+        f"{names.get(verdict.subject, verdict.subject)}: {verdict.claim.answer}".format(
             measured=verdict.measured_text, published=verdict.claim.published
         )
         for verdict in asked
