@@ -18,6 +18,7 @@ from experiments.harness.lock import locked
 from experiments.harness.matrix import BUDGETS
 from experiments.harness.provenance import provenance
 from experiments.verdicts.claims import Verdict, write_claims
+from experiments.verdicts.deciding import plan
 from experiments.verdicts.kept_verdicts import broken_claims, contradicted_claims
 from experiments.verdicts.published import FILE
 from experiments.verdicts.study_page import ShownFigure
@@ -68,7 +69,7 @@ def command_line(
         folder, arguments.budget, arguments.output.resolve(), arguments.repetitions, earlier=arguments.earlier
     )
     if arguments.dry_run:
-        return exit_status(lambda: print_runs(study.runs(), [], study.left_out))
+        return exit_status(lambda: print_runs(study.runs(), [], [*study.left_out, *plan(study)]))
     return exit_status(lambda: run_study(study, run), [study.output])
 
 

@@ -73,8 +73,8 @@ Minutes are those of the study on two cores, for the budgets {budgets}. Publishe
 |---|---|---|---|---|
 """
 STUDIES = """\
-| study | command | published | claims | minutes ({budgets}; two cores) |
-|---|---|---|---|---|
+| study | command | published | claims | minutes ({budgets}; two cores) | repetitions |
+|---|---|---|---|---|---|
 """
 
 
@@ -146,7 +146,9 @@ def study_row(study: Path) -> str:
     spent = minutes(study) + ("; nothing is run without a GPU" if needs_gpu(study) else "")
     command = f"`scripts/experiment_{study.name}.sh`"
     judged = "; ".join(filter(None, parts))
-    return f"| [{study.name}]({study.name}/run.py) | {command} | {of}{source.source} | {judged} | {spent} |\n"
+    repeated = ", ".join(str(matrix_of(study).budget(budget).repetitions) for budget in BUDGETS)
+    cells = (f"[{study.name}]({study.name}/run.py)", command, f"{of}{source.source}", judged, spent, repeated)
+    return f"| {' | '.join(cells)} |\n"
 
 
 def ranges(claims: Iterable[str]) -> str:

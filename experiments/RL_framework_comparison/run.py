@@ -17,6 +17,7 @@ from experiments.RL_framework_comparison.measurements import SUBJECT, Measuremen
 from experiments.RL_framework_comparison.metrics import gpu_measurements, measurements
 from experiments.verdicts.claims import judge, load_claims
 from experiments.verdicts.corrected import add_correction, caveats_of
+from experiments.verdicts.deciding import deciding
 from experiments.verdicts.intervals import caption_of, readable
 from experiments.verdicts.kept_verdicts import MEASURED, with_kept
 from experiments.verdicts.other_machines import kept_results
@@ -75,7 +76,7 @@ def run(study: CaseStudy) -> Outcome:
     for name, others in kept_frameworks().items():
         draw_kept(study, page, name, others)
         of_others += others.verdicts_on(claims, gpu_measurements(others.results))
-    verdicts = with_kept(judged, study.folder, of_others)
+    verdicts = deciding(with_kept(judged, study.folder, of_others), study)
     page.claims(verdicts)
     page.write(study.output / "index.html")
     return Outcome(verdicts, missing, executions, page.figures)

@@ -37,6 +37,7 @@ from experiments.verdicts.claims import (
     judge,
     load_claims,
 )
+from experiments.verdicts.deciding import deciding
 from experiments.verdicts.intervals import caption_of, readable
 from experiments.verdicts.published import Published
 from experiments.verdicts.results import executed_of
@@ -108,7 +109,7 @@ def run(study: CaseStudy) -> Outcome:
     measured = measurements(draws, groups) | {"operation_us": operation_us(next(iter(corrections.values())))}
     uncorrected = measurements({name: found.uncorrected for name, found in draws.items()}, groups)
     claims = load_claims(HERE / "claims.toml")
-    verdicts = verdicts_of(claims, measured, uncorrected, study.is_provisional, bool(missing))
+    verdicts = deciding(verdicts_of(claims, measured, uncorrected, study.is_provisional, bool(missing)), study)
     page.claims(verdicts)
     page.write(study.output / "index.html")
     return Outcome(verdicts, missing, [execution for _, execution in executed], page.figures)
@@ -266,7 +267,10 @@ def without_idle_praise(verdict: Verdict, uncorrected: Mapping[str, Estimate]) -
     claim = verdict.claim
     if verdict.verdict != HOLDS or claim.metric not in LEFT or claim.verdict_on(uncorrected[claim.metric]) != HOLDS:
         return verdict
-    remark = f"would hold with no correction at all: {claim.measured_text(uncorrected[claim.metric])}"
+    remark = (
+        f"would hold with no correction at all: {claim.measured_text(uncorrected[claim.metric])}; a workload to which "
+        "recording adds more would decide it"
+    )
     return replace(verdict, verdict=UNDECIDED, remark=remark)
 
 

@@ -63,6 +63,7 @@ class Claim:
         untested: why nothing is measured for it, where that is so: one sentence.
         figure: what the figure draws that shows it, where those of its study draw different things.
         unit: of the measurement, where its name does not end as those of UNITS do.
+        tool: it is about what the tool can do, and no finding: it counts apart.
         answer: the study's question answered by it, a sentence with the places {measured} and {published}; as a rule
             empty.
     """
@@ -82,6 +83,7 @@ class Claim:
     figure: str = ""
     unit: str = ""
     answer: str = ""
+    tool: bool = False
 
     def __post_init__(self) -> None:
         if self.above is None and self.below is None and not self.untested:
@@ -267,9 +269,15 @@ def claims_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     )
 
 
-def counts(verdicts: Sequence[Verdict]) -> str:
-    """Return how many verdicts there are of each kind: "3 holds, 1 undecided". Of calculated numbers none count."""
-    found = Counter(verdict.verdict for verdict in verdicts if not verdict.is_calculated)
+def counts(verdicts: Sequence[Verdict], tool: bool = False) -> str:
+    """Return how many verdicts on findings there are of each kind: "3 holds, 1 undecided". Of calculated numbers none
+    count.
+
+    Args:
+        verdicts: to count.
+        tool: count those on what the tool can do instead.
+    """
+    found = Counter(each.verdict for each in verdicts if not each.is_calculated and each.claim.tool == tool)
     return ", ".join(f"{found[kind]} {kind}" for kind in KINDS if found[kind])
 
 
@@ -293,7 +301,8 @@ def answers(verdicts: Sequence[Verdict], names: Mapping[str, str]) -> list[str]:
 
 def counts_text(verdicts: Sequence[Verdict]) -> str:
     """Return the same as a sentence."""
-    return f"Verdicts: {counts(verdicts) or 'none'}."
+    of_tool = counts(verdicts, tool=True)
+    return f"Verdicts: {counts(verdicts) or 'none'}." + (f" On what the tool can do: {of_tool}." if of_tool else "")
 
 
 def split(verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Verdict]]:

@@ -100,6 +100,8 @@ class StudyPage(Page):
         self.heading("Claims")
         judged, calculated = split(verdicts)
         self.add(f"<p>{count_chips(counts(judged))}</p>")
+        of_tool = counts(judged, tool=True)
+        self.add(f"<p>On what the tool can do: {count_chips(of_tool)}</p>" if of_tool else "")
         table = claims_table(judged).assign(hardware=[verdict.claim.hardware for verdict in judged])
         table["subject"] = [names.get(subject, subject) for subject in table["subject"]]
         table[""] = [figure_of(verdict, self.figures) for verdict in judged]
