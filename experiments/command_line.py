@@ -1,6 +1,7 @@
 """This file makes a case study a command."""
 
 import argparse
+import shutil
 import signal
 import sys
 import tempfile
@@ -17,7 +18,9 @@ from experiments.harness.lock import locked
 from experiments.harness.matrix import BUDGETS
 from experiments.harness.provenance import provenance
 from experiments.verdicts.claims import Verdict, write_claims
+from experiments.verdicts.deciding import plan
 from experiments.verdicts.kept_verdicts import broken_claims, contradicted_claims
+from experiments.verdicts.published import FILE
 from experiments.verdicts.study_page import ShownFigure
 from rlscope.errors import RLScopeError, UsageError
 
@@ -66,7 +69,7 @@ def command_line(
         folder, arguments.budget, arguments.output.resolve(), arguments.repetitions, earlier=arguments.earlier
     )
     if arguments.dry_run:
-        return exit_status(lambda: print_runs(study.runs(), [], study.left_out))
+        return exit_status(lambda: print_runs(study.runs(), [], [*study.left_out, *plan(study)]))
     return exit_status(lambda: run_study(study, run), [study.output])
 
 
@@ -103,6 +106,8 @@ def run_study(study: CaseStudy, run: Callable[[CaseStudy], Outcome]) -> Outcome:
     outcome = run(study)
     found = provenance(study.budget, {study.folder.name: study.repetitions_of_each}, outcome.executions)
     write_claims(outcome.verdicts, found, study.output)
+    if (study.folder / FILE).exists():  # what of the published figures is drawn, for who reads the results elsewhere
+        shutil.copyfile(study.folder / FILE, study.output / FILE)
     return replace(outcome, broken=broken_claims(outcome.verdicts, found.hardware, study.folder))
 
 

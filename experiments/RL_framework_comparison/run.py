@@ -4,16 +4,20 @@ python -m experiments.RL_framework_comparison.run --budget quick --output DIRECT
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import pandas as pd
 
 from experiments.command_line import Outcome, command_line
 from experiments.harness.case_study import CaseStudy, hardware
 from experiments.harness.matrix import Group, load_matrix
+from experiments.RL_framework_comparison.figure import TITLE, Column, framework_figure
 from experiments.RL_framework_comparison.measurements import SUBJECT, Measurements, load
 from experiments.RL_framework_comparison.metrics import gpu_measurements, measurements
 from experiments.verdicts.claims import judge, load_claims
 from experiments.verdicts.corrected import add_correction, caveats_of
+from experiments.verdicts.deciding import deciding
 from experiments.verdicts.intervals import caption_of, readable
 from experiments.verdicts.kept_verdicts import MEASURED, with_kept
 from experiments.verdicts.other_machines import kept_results
@@ -29,7 +33,6 @@ from experiments.verdicts.run_pages import add_runs
 from experiments.verdicts.study_page import ShownFigure, StudyPage
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.tables import RECORDED_TIME
-from rlscope.plots.transitions import transitions_figure
 
 HERE = Path(__file__).parent
 METHOD = (
@@ -37,9 +40,16 @@ METHOD = (
     "timesteps, at the speed of iterations that were not recorded; the bars below share it out as the recorded "
     "iterations were. Time between the stages counts as backpropagation, waiting as Python."
 )
-TITLE = "Framework and execution model"
-#: What figures draw, as claims.toml names it.
-TIME, TRANSITIONS = "time", "transitions"
+FIGURE = "figure_4_framework_comparison"
+CAPTION = (
+    "Above: time of the whole training; bars that end at the frame go on, to what stands beside them. Below: entries "
+    "into the backend, CUDA and the simulator, per timestep of the environment; the paper's are per iteration, of 1000 "
+    "timesteps in (c) and of 100 in (d)."
+)
+#: Of the panels, an algorithm after the other.
+TIME_LETTERS, TRANSITIONS_LETTERS = "ab", "cd"
+#: Column of the heights, and what they are: of panels of time, and of transitions.
+VALUES = (("seconds", "seconds"), ("per_timestep", "entries"))
 
 
 def run(study: CaseStudy) -> Outcome:
@@ -49,10 +59,14 @@ def run(study: CaseStudy) -> Outcome:
 
     page = StudyPage("Case study: RL framework comparison", study.output, METHOD, *missing)
     add_correction(page, results)
+    by_group = {
+        group.name: [result for result in results if result.workload.group == group.name] for group in study.groups
+    }
+    draw(study, page, by_group)
     measured = {}
     for group in study.groups:
-        chosen = [result for result in results if result.workload.group == group.name]
-        draw(study, page, group, chosen)
+        chosen = by_group[group.name]
+        add_rest(page, group, chosen)
         measured[group.name] = measurements(chosen) | (gpu_measurements(chosen) if hardware() == "gpu" else {})
 
     claims = load_claims(HERE / "claims.toml")
@@ -62,7 +76,7 @@ def run(study: CaseStudy) -> Outcome:
     for name, others in kept_frameworks().items():
         draw_kept(study, page, name, others)
         of_others += others.verdicts_on(claims, gpu_measurements(others.results))
-    verdicts = with_kept(judged, study.folder, of_others)
+    verdicts = deciding(with_kept(judged, study.folder, of_others), study)
     page.claims(verdicts)
     page.write(study.output / "index.html")
     return Outcome(verdicts, missing, executions, page.figures)
@@ -81,7 +95,7 @@ def draw_kept(study: CaseStudy, page: StudyPage, name: str, others: Measurements
     add_correction(page, others.results)
     table = mean_table(others.results)
     labels = {result.workload.name: result.workload.label for result in others.results}
-    figure = f"fig_td3_time_breakdown_{name}"
+    figure = f"{FIGURE}_{name}"
     study.save_figure(figure, breakdown_figure(table, "seconds", labels, TITLE, RECORDED_TIME), table)
     caption = caption_of(f"TD3 on {others.device_name}: recorded training, without compiling.", table)
     page.show(ShownFigure(figure, caption, (f"{SUBJECT}, {others.device_name}",)))
@@ -89,30 +103,49 @@ def draw_kept(study: CaseStudy, page: StudyPage, name: str, others: Measurements
     page.numbers(f"TD3 on {others.device_name}: what claims are about", readable(others.table()))
 
 
-def draw(study: CaseStudy, page: StudyPage, group: Group, results: Sequence[Result]) -> None:
-    """Draw the two figures of an algorithm, and the numbers of what is in no figure."""
-    figure, title, subject = group.figure, f"{group.name} on {group.id}", group.name
-    page.heading(title)
+def column_of(group: Group, results: Sequence[Result], letters: tuple[str, str], published: Published) -> Column | None:
+    """Return the two panels of an algorithm; None where none of their workloads could be run."""
     shown = [result for result in results if result.workload.kind != "extra"]
+    if not shown:
+        return None
+    above, below = letters
+    outlines = published.outlines(FIGURE, above), published.outlines(FIGURE, below)
+    return Column(f"{group.name} on {group.id}", mean_table(shown), mean_transitions(shown), letters, outlines)
+
+
+def draw(study: CaseStudy, page: StudyPage, results: Mapping[str, Sequence[Result]]) -> None:
+    """Draw the figure of all algorithms, and the numbers in it.
+
+    Args:
+        study: with a group for each algorithm.
+        page: to draw on.
+        results: by the name of the group.
+    """
+    published = Published(HERE)
+    letters = zip(TIME_LETTERS, TRANSITIONS_LETTERS, strict=True)
+    found = [
+        column_of(group, results[group.name], of_group, published)
+        for group, of_group in zip(study.groups, letters, strict=True)
+    ]
+    columns = [column for column in found if column]
+    if columns:
+        labels = {result.workload.name: result.workload.label for runs in results.values() for result in runs}
+        study.save_figure(FIGURE, framework_figure(columns, labels), pd.concat([column.table for column in columns]))
+        page.heading(published.heading(FIGURE, "RL framework comparison"))
+        page.show(ShownFigure(FIGURE, published.caption(FIGURE, CAPTION), tuple(results)))
+    for column in columns:
+        tables = zip(column.letters, (column.time, column.transitions), VALUES, strict=True)
+        for letter, table, (value, what) in tables:
+            beside = published.beside(FIGURE, table, value, letter)
+            page.numbers(f"({letter}) {column.name}: published and measured {what}", beside)
+            page.numbers(f"({letter}) {column.name}: {what}", readable(table))
+
+
+def add_rest(page: StudyPage, group: Group, results: Sequence[Result]) -> None:
+    """Show the numbers of an algorithm that are in no figure."""
+    title = f"{group.name} on {group.id}"
+    page.paragraphs(left_out_text(results, f"the three stages of {group.name}"))
     extra = [result for result in results if result.workload.kind == "extra"]
-    labels = {result.workload.name: result.workload.label for result in results}
-    if shown:
-        published = Published(HERE)
-        stem, table = f"{figure}_time_breakdown", mean_table(shown)
-        drawn = breakdown_figure(table, "seconds", labels, TITLE, outlines=published.outlines(stem))
-        study.save_figure(stem, drawn, table)
-        caption = published.caption(stem, f"{title}: time of the whole training.")
-        page.show(ShownFigure(stem, caption, (subject,), TIME))
-        page.numbers(f"{title}: published and measured seconds", published.beside(stem, table, "seconds"))
-        page.numbers(f"{title}: time of the whole training", readable(table))
-        stem, table = f"{figure}_transitions", mean_transitions(shown)
-        drawn = transitions_figure(table, "per_timestep", labels, TITLE, published.outlines(stem))
-        study.save_figure(stem, drawn, table)
-        caption = published.caption(stem, f"{title}: entries into the backend, CUDA and the simulator.")
-        page.show(ShownFigure(stem, caption, (subject,), TRANSITIONS))
-        page.numbers(f"{title}: published and measured entries", published.beside(stem, table, "per_timestep"))
-        page.numbers(f"{title}: entries", readable(table))
-    page.paragraphs(left_out_text(results, "the three stages"))
     if extra:
         page.numbers(f"{title}: for single claims, in no figure: time", readable(mean_table(extra)))
         page.numbers(f"{title}: for single claims, in no figure: entries", readable(mean_transitions(extra)))

@@ -12,6 +12,7 @@ from experiments.command_line import Outcome, command_line
 from experiments.harness.case_study import CaseStudy, hardware
 from experiments.verdicts.claims import judge, load_claims
 from experiments.verdicts.corrected import add_correction, caveats_of
+from experiments.verdicts.deciding import deciding
 from experiments.verdicts.intervals import readable
 from experiments.verdicts.kept_verdicts import with_kept
 from experiments.verdicts.published import Published
@@ -66,7 +67,7 @@ def run(study: CaseStudy) -> Outcome:
 
     claims = load_claims(HERE / "claims.toml")
     judged = judge(claims, measured, hardware(), study.is_provisional, bool(failures), caveats_of(results))
-    verdicts = with_kept(judged, study.folder)
+    verdicts = deciding(with_kept(judged, study.folder), study)
     add_runs(page, zip((result.workload for result in results), (run.trace for run in executions), strict=True))
     page.claims(verdicts)
     page.write(study.output / "index.html")

@@ -1,16 +1,23 @@
 """This file makes the gallery of the page over all studies: each figure with the verdicts on what it shows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from experiments.verdicts.claims import DIFFERS, Verdict, counts
-from experiments.verdicts.study_page import ShownFigure, chip, count_chips, figure_of
+from experiments.verdicts.study_page import NO_NAMES, ShownFigure, chip, count_chips, figure_of
 from rlscope.page.plain_page import link
 from rlscope.text import as_html
 
 IN_NO_FIGURE = "In no figure"
 
 
-def cards(study: str, folder: str, verdicts: Sequence[Verdict], figures: Sequence[ShownFigure]) -> str:
+def cards(
+    study: str,
+    folder: str,
+    verdicts: Sequence[Verdict],
+    figures: Sequence[ShownFigure],
+    names: Mapping[str, str] = NO_NAMES,
+) -> str:
     """Return a card for each figure of a study as HTML, and one for the verdicts on what no figure shows.
 
     Args:
@@ -18,13 +25,15 @@ def cards(study: str, folder: str, verdicts: Sequence[Verdict], figures: Sequenc
         folder: in which its page lies; empty where it has none.
         verdicts: of the study; those on calculated numbers are left out.
         figures: of the study.
+        names: of subjects, for people, where they are not those that verdicts have.
     """
+    said = [replace(verdict, subject=names.get(verdict.subject, verdict.subject)) for verdict in verdicts]
     by_figure: dict[ShownFigure | None, list[Verdict]] = {figure: [] for figure in figures}
-    for verdict in verdicts:
+    for verdict, shown in zip(verdicts, said, strict=True):
         if not verdict.is_calculated:
-            by_figure.setdefault(figure_of(verdict, figures), []).append(verdict)
-    shown = "".join(card(study, folder, figure, of_figure) for figure, of_figure in by_figure.items())
-    return f"<div>{shown}</div>"
+            by_figure.setdefault(figure_of(verdict, figures), []).append(shown)
+    all_cards = "".join(card(study, folder, figure, of_figure) for figure, of_figure in by_figure.items())
+    return f"<div>{all_cards}</div>"
 
 
 def card(study: str, folder: str, figure: ShownFigure | None, verdicts: Sequence[Verdict]) -> str:

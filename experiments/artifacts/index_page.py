@@ -66,7 +66,9 @@ def study_section(study: PlannedStudy, recorded: Recorded, drawing: Drawing | No
     folder = study.case.output.name
     warnings = (f'<p class="warning">{as_html(said)}</p>' for said in [*disturbed(study, recorded), *outcome.broken])
     return section(
-        title, f"{folder}/index.html", "".join(warnings) + cards(title, folder, outcome.verdicts, outcome.figures)
+        title,
+        f"{folder}/index.html",
+        "".join(warnings) + cards(title, folder, outcome.verdicts, outcome.figures, study.case.names),
     )
 
 

@@ -1,9 +1,12 @@
 """This file draws the speedup that fused steps bring simulators, over the size of their state."""
 
+from collections.abc import Sequence
+
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
 
+from experiments.verdicts.published import Line
 from rlscope.plots import style
 from rlscope.plots.bars import BESIDE
 
@@ -11,11 +14,12 @@ PANEL_INCHES = (1.75, 1.5)
 COLOURS = "viridis"
 
 
-def complexity_figure(table: pd.DataFrame) -> Figure:
+def complexity_figure(table: pd.DataFrame, published: Sequence[Line] = ()) -> Figure:
     """Draw a grid of panels, a row for each number of fused steps and a column for each number of environments.
 
     Args:
         table: environments, steps_per_call, state_factor, compute_factor, speedup; cells may be missing.
+        published: values of the published figure, whose panels are named by the steps: "K = 10".
     """
     columns = sorted(table["environments"].unique())
     rows = sorted(table["steps_per_call"].unique())
@@ -33,6 +37,9 @@ def complexity_figure(table: pd.DataFrame) -> Figure:
                 axes.set_axisbelow(True)
                 axes.grid(color="lightgrey", linewidth=0.5)
                 axes.axhline(steps, color="dimgrey", linestyle="--", linewidth=0.8)
+                for mark in published:
+                    if mark.panel in ("", f"K = {steps}"):
+                        mark.draw(axes)
                 for factor, cells in panel.groupby("compute_factor"):
                     ordered = cells.sort_values("state_factor")
                     axes.plot(
@@ -53,6 +60,8 @@ def complexity_figure(table: pd.DataFrame) -> Figure:
             for factor in factors
         ]
         handles.append(mpl.lines.Line2D([], [], color="dimgrey", linestyle="--", linewidth=0.8, label="limit, K"))
+        if published:
+            handles.append(mpl.lines.Line2D([], [], label="at most, as published", **Line.look))
         figure.legend(
             handles=handles,
             **BESIDE,

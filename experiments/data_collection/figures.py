@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -21,7 +22,9 @@ from experiments.data_collection.tables import (
     simulators_table,
 )
 from experiments.data_collection.throughput_figure import throughput_figure
+from experiments.verdicts.published import Published
 
+PUBLISHED = Published(Path(__file__).parent)
 COLLECTED = "Data collected (samples/s)"
 SIMULATED = "Simulation (steps/s)"
 
@@ -31,13 +34,18 @@ Drawn = tuple[Figure, pd.DataFrame]
 def simulators(results: Measurements) -> Drawn | None:
     """Return figure 2: simulators on XLA."""
     table = simulators_table(results.measured)
-    return (throughput_figure(table, {}, SIMULATED), table) if len(table) else None
+    if table.empty:
+        return None
+    return throughput_figure(table, {}, SIMULATED, PUBLISHED.lines("figure_2_simulators")), table
 
 
 def data_collection(results: Measurements) -> Drawn | None:
     """Return figure 4: simulation and inference."""
     table = collection_table(results.measured)
-    return (throughput_figure(table, inference_limits_of(results), COLLECTED), table) if len(table) else None
+    if table.empty:
+        return None
+    lines = PUBLISHED.lines("figure_4_data_collection")
+    return throughput_figure(table, inference_limits_of(results), COLLECTED, lines), table
 
 
 def xla_breakdown(results: Measurements) -> Drawn | None:
@@ -45,7 +53,7 @@ def xla_breakdown(results: Measurements) -> Drawn | None:
     if results.layers.empty:
         return None
     table = share_table(results.layers)
-    return layers_figure(table), table
+    return layers_figure(table, PUBLISHED.outlines("figure_5_xla_breakdown")), table
 
 
 def xla_transitions(results: Measurements) -> Drawn | None:
@@ -66,7 +74,7 @@ def simulator_complexity(results: Measurements) -> Drawn | None:
     """Return figure 9: what fusion brings simulators that move or compute more."""
     table = speedup_table(results.measured)
     table = table[table["environments"].isin(environments_of_grid(table))] if len(table) else table
-    return (complexity_figure(table), table) if len(table) else None
+    return (complexity_figure(table, PUBLISHED.lines("figure_9_simulator_complexity")), table) if len(table) else None
 
 
 def robot_fusion(robot: str, results: Measurements) -> Drawn | None:
@@ -83,30 +91,29 @@ def robot_limits(results: Measurements) -> Drawn | None:
 
 #: Name, what draws it, and its caption.
 FIGURES: Sequence[tuple[str, Callable[[Measurements], Drawn | None], str]] = (
-    ("fig_simulators", simulators, "Figure 2 of the second paper: simulators on XLA, without a policy."),
-    ("fig_data_collection", data_collection, "Figure 4 of the second paper: simulation and inference."),
+    ("figure_2_simulators", simulators, "Simulators on XLA, without a policy."),
+    ("figure_4_data_collection", data_collection, "Simulation and inference."),
     (
-        "fig_xla_breakdown",
+        "figure_5_xla_breakdown",
         xla_breakdown,
-        "Figure 5 of the second paper: where the time of collecting with XLA goes, by the steps that one call makes; "
+        "Where the time of collecting with XLA goes, by the steps that one call makes; "
         "recorded by RL-Scope. The CSV says whether what recording added is subtracted.",
     ),
     (
-        "fig_xla_transitions",
+        "figure_6_xla_transitions",
         xla_transitions,
-        "Figure 6 of the second paper: how often one call of XLA's collection crosses from Python into the backend and "
+        "How often one call of XLA's collection crosses from Python into the backend and "
         "into CUDA, and how many kernels it executes; recorded by RL-Scope.",
     ),
     (
-        "fig_kernel_fusion",
+        "figure_8_kernel_fusion",
         kernel_fusion,
-        "Figure 8 of the second paper: simulation only: the steps of a call fused, and one by one.",
+        "Simulation only: the steps of a call fused, and one by one.",
     ),
     (
-        "fig_simulator_complexity",
+        "figure_9_simulator_complexity",
         simulator_complexity,
-        "Figure 9 of the second paper: what fusing K steps brings a hand-written kernel whose steps move S times the "
-        "state and compute C times.",
+        "What fusing K steps brings a hand-written kernel whose steps move S times the state and compute C times.",
     ),
     (
         "fig_robot_fusion",

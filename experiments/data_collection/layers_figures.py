@@ -4,24 +4,25 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from rlscope.plots import style
-from rlscope.plots.bars import BESIDE, GROUP_WIDTH, HATCHED, category_patch, resource_patch
-from rlscope.plots.breakdown import PUBLISHED_CATEGORIES, PUBLISHED_RESOURCES, look, shown
+from rlscope.plots.bars import BESIDE, GROUP_WIDTH, HATCHED, Outlines
+from rlscope.plots.breakdown import legend, look
 from rlscope.plots.tables import in_stack_order
 
 STEPS_PER_CALL = "Steps per call, K"
 #: Column, label, colour and marker of what is counted.
 COUNTED = (
-    ("backend", "Python → Backend", "tab:blue", "o"),
-    ("cuda", "Backend → CUDA", "tab:orange", "s"),
-    ("kernels", "Kernels executed", "tab:green", "^"),
+    ("backend", "Python → Backend", "#0072b2", "o"),
+    ("cuda", "Backend → CUDA", "#e69f00", "s"),
+    ("kernels", "Kernels executed", "#009e73", "^"),
 )
 
 
-def layers_figure(table: pd.DataFrame) -> Figure:
+def layers_figure(table: pd.DataFrame, outlines: Outlines | None = None) -> Figure:
     """Draw a stacked bar for each number of steps per call.
 
     Args:
         table: steps_per_call, category, resource, percent.
+        outlines: the upper ends of published pieces, by the steps per call.
     """
     steps = sorted(table["steps_per_call"].unique())
     with style.paper():
@@ -42,15 +43,15 @@ def layers_figure(table: pd.DataFrame) -> Figure:
                     linewidth=0.8,
                 )
                 top += row["percent"]
+        if outlines:
+            for piece in outlines.heights:
+                outlines.draw(axes, steps, [piece], GROUP_WIDTH)
         axes.set_ylim(0, 100)
         axes.set_ylabel("Percent (%)")
         axes.set_xticks(range(len(steps)), [str(number) for number in steps])
         axes.set_xlabel(STEPS_PER_CALL)
-        present = [name for name in PUBLISHED_CATEGORIES if name in set(table["category"])]
-        on = shown((), PUBLISHED_RESOURCES, table["resource"])
         axes.legend(
-            handles=[category_patch(name) for name in sorted(present, key=style.CATEGORY_ORDER.index, reverse=True)]
-            + [resource_patch(name) for name in reversed(on)],
+            handles=[*legend(table), *([outlines.patch()] if outlines else [])],
             **BESIDE,
             **HATCHED,
         )

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from experiments.command_line import Outcome, command_line
-from experiments.data_collection.figures import FIGURES
+from experiments.data_collection.figures import FIGURES, PUBLISHED
 from experiments.data_collection.layers import layers_of
 from experiments.data_collection.measurements import Measurements, load
 from experiments.data_collection.metrics import metrics_of
@@ -80,7 +80,8 @@ def draw(study: CaseStudy, page: StudyPage, title: str, suffix: str, results: Me
             page.paragraph(f"{name}{suffix} is not drawn: nothing was measured for it on {title}.")
             continue
         study.save_figure(f"{name}{suffix}", *drawn)
-        page.show(ShownFigure(f"{name}{suffix}", caption_of(caption, drawn[1]), (title,), name))
+        caption = caption_of(PUBLISHED.caption(name, caption), drawn[1])
+        page.show(ShownFigure(f"{name}{suffix}", caption, (title,), name))
     distances = distance_table(results)
     if len(distances):
         page.paragraph("How far the best of each is from what limits it:")

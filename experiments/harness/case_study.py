@@ -68,6 +68,11 @@ class CaseStudy:
         return [group for group in own if not group.instead_of or not python_of(None, group.instead_of)]
 
     @property
+    def names(self) -> dict[str, str]:
+        """Return the titles of groups by their names: what a sentence calls those whose names are not for people."""
+        return {group.name: group.title for group in self.matrix.groups if group.title}
+
+    @property
     def workloads(self) -> list[Entry]:
         """Return the workloads of runs.toml for the hardware of this machine whose framework is installed."""
         return [

@@ -15,7 +15,7 @@ def print_runs(runs: Sequence[StudyRun], slots: Sequence[tuple[int, ...]], left_
     Args:
         runs: in the order in which they would be run.
         slots: the cores of each slot, which take runs in turn; without any, runs are not bound to cores.
-        left_out: what cannot be run here, and why.
+        left_out: what cannot be run here, and why, and what more runs would tell.
     """
     for sentence in left_out:
         print(f"# {sentence}")

@@ -8,25 +8,29 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from rlscope.plots import style
-from rlscope.plots.bars import BESIDE, name_groups
+from rlscope.plots.bars import BESIDE, Outlines, name_groups
 from rlscope.text.numbers import change
 
 BAR_WIDTH = 0.36
 BARS_TO_OVERHEAD = (2.2, 1)  # heights of the upper and the lower panels
 Piece = tuple[str, str, str]  # column, label, colour
-UNRECORDED: Piece = ("unrecorded_percent", "Uninstrumented", "tab:pink")
-CORRECTED: Piece = ("corrected_percent", "Corrected", "tab:blue")
+UNRECORDED: Piece = ("unrecorded_percent", "Uninstrumented", "#e8a2cf")
+CORRECTED: Piece = ("corrected_percent", "Corrected", "#56b4e9")
+#: Of the left bar, as published: with all overhead, and corrected.
+PUBLISHED = ("recorded_percent", "corrected_percent")
 ADDED: Piece = ("added_percent", "Measured overhead", "lightgray")
 #: Bottom to top of a bar.
 SOURCES: tuple[Piece, ...] = (
-    ("operation_percent", "Operations", "tab:orange"),
-    ("simulator_percent", "Python ↔ simulator", "tab:green"),
-    ("backend_percent", "Python ↔ backend", "tab:red"),
-    ("cuda_percent", "CUDA", "tab:purple"),
+    ("operation_percent", "Operations", "#f0e442"),
+    ("simulator_percent", "Python ↔ simulator", "#009e73"),
+    ("backend_percent", "Python ↔ backend", "#d55e00"),
+    ("cuda_percent", "CUDA", "#5d3a9b"),
 )
 
 
-def overhead_figure(table: pd.DataFrame, labels: Mapping[str, str], panels: Mapping[str, str]) -> Figure:
+def overhead_figure(
+    table: pd.DataFrame, labels: Mapping[str, str], panels: Mapping[str, str], outlines: Outlines | None = None
+) -> Figure:
     """Draw two bars for each workload: instrumented, with overhead by source on the corrected time; uninstrumented.
 
     Today's overhead is thin beside the whole, so the panels below show it alone: what is subtracted, by source, beside
@@ -37,6 +41,7 @@ def overhead_figure(table: pd.DataFrame, labels: Mapping[str, str], panels: Mapp
             `added_percent_low`, `added_percent_high` and `bias_percent`; rows in the order of the groups.
         labels: text under the groups, by workload.
         panels: what the workloads of each panel differ in, by panel, from left to right.
+        outlines: PUBLISHED, of the published figure.
     """
     parts = {panel: table[table["panel"] == panel] for panel in panels}
     shown = {panel: rows for panel, rows in parts.items() if len(rows)}
@@ -58,11 +63,18 @@ def overhead_figure(table: pd.DataFrame, labels: Mapping[str, str], panels: Mapp
                 draw_overhead(below, group, row, sources)
             name_groups(below, rows["workload"], labels, panels[panel])
         upper[0].set_ylim(0, 1.1 * max(100.0, float((100 + table["added_percent"]).max())))
+        if outlines:
+            for above, rows in zip(upper, shown.values(), strict=True):
+                for column in PUBLISHED:
+                    outlines.draw(above, rows["workload"], [column, ""], BAR_WIDTH)
         upper[0].set_ylabel("Training time\n(% of uninstrumented)")
         lower[0].set_ylabel("Overhead (%)")
         pieces = [*reversed(sources), CORRECTED, UNRECORDED, ADDED]
         figure.legend(
-            handles=[Patch(color=colour, label=label) for _, label, colour in pieces],
+            handles=[
+                *(Patch(color=colour, label=label) for _, label, colour in pieces),
+                *([outlines.patch()] if outlines else []),
+            ],
             **BESIDE,
             bbox_transform=upper[-1].transAxes,
         )
@@ -73,9 +85,9 @@ def overhead_figure(table: pd.DataFrame, labels: Mapping[str, str], panels: Mapp
 
 def draw_times(axes: Axes, group: int, row: Mapping[Hashable, float], sources: Sequence[Piece]) -> None:
     """Draw the two bars of a workload, with the bias above."""
-    top = draw_stack(axes, group - BAR_WIDTH / 2, row, [CORRECTED, *sources])
-    top = max(top, draw_stack(axes, group + BAR_WIDTH / 2, row, [UNRECORDED]))
-    axes.annotate(change(row["bias_percent"]), (group, top), (0, 2), textcoords="offset points", ha="center", size=7)
+    draw_stack(axes, group - BAR_WIDTH / 2, row, [CORRECTED, *sources])
+    top = draw_stack(axes, group + BAR_WIDTH / 2, row, [UNRECORDED])
+    axes.annotate(change(row["bias_percent"]), (group, top), (1, 2), textcoords="offset points", size=6)
 
 
 def draw_overhead(axes: Axes, group: int, row: Mapping[Hashable, float], sources: Sequence[Piece]) -> None:

@@ -37,7 +37,9 @@ from experiments.verdicts.claims import (
     judge,
     load_claims,
 )
+from experiments.verdicts.deciding import deciding
 from experiments.verdicts.intervals import caption_of, readable
+from experiments.verdicts.published import Published
 from experiments.verdicts.results import executed_of
 from experiments.verdicts.run_pages import add_runs
 from experiments.verdicts.statistics import EVENTS, Estimate
@@ -48,10 +50,10 @@ from rlscope.errors import UsageError
 from rlscope.trace.reader import Trace, open_trace
 
 HERE = Path(__file__).parent
-FIGURE = "fig_overhead_correction"
+FIGURE = "figure_11_overhead_correction"
 CAPTION = (
-    "Figure 11 of RL-Scope's paper, recorded here: overhead correction. Above the bars: bias, what correction leaves "
-    "(+) or takes too much (-). Below: what correction takes off, by source, beside what was measured."
+    "Overhead correction. Above the bars: bias, what correction leaves (+) or takes too much (-). Below: what "
+    "correction takes off, by source, beside what was measured."
 )
 METHOD = (
     "Each workload trains in four processes that do the same work from the same seed and take turns, burst by burst: "
@@ -97,8 +99,9 @@ def run(study: CaseStudy) -> Outcome:
         page.paragraph(f"Calibration: {source}.")
     table = overhead_table(draws, published, {name: panels[workload.group] for name, workload in workloads.items()})
     labels = {name: workload.label for name, workload in workloads.items()}
-    study.save_figure(FIGURE, overhead_figure(table, labels, PANELS), table)
-    page.show(ShownFigure(FIGURE, caption_of(CAPTION, table)))
+    paper = Published(HERE)
+    study.save_figure(FIGURE, overhead_figure(table, labels, PANELS, paper.outlines(FIGURE)), table)
+    page.show(ShownFigure(FIGURE, caption_of(paper.caption(FIGURE, CAPTION), table)))
     page.numbers("What recording adds and correction takes off", readable(table))
     add_runs(page, [(study_run.workload, execution.trace / ON) for study_run, execution in executed])
 
@@ -106,7 +109,7 @@ def run(study: CaseStudy) -> Outcome:
     measured = measurements(draws, groups) | {"operation_us": operation_us(next(iter(corrections.values())))}
     uncorrected = measurements({name: found.uncorrected for name, found in draws.items()}, groups)
     claims = load_claims(HERE / "claims.toml")
-    verdicts = verdicts_of(claims, measured, uncorrected, study.is_provisional, bool(missing))
+    verdicts = deciding(verdicts_of(claims, measured, uncorrected, study.is_provisional, bool(missing)), study)
     page.claims(verdicts)
     page.write(study.output / "index.html")
     return Outcome(verdicts, missing, [execution for _, execution in executed], page.figures)
@@ -264,7 +267,10 @@ def without_idle_praise(verdict: Verdict, uncorrected: Mapping[str, Estimate]) -
     claim = verdict.claim
     if verdict.verdict != HOLDS or claim.metric not in LEFT or claim.verdict_on(uncorrected[claim.metric]) != HOLDS:
         return verdict
-    remark = f"would hold with no correction at all: {claim.measured_text(uncorrected[claim.metric])}"
+    remark = (
+        f"would hold with no correction at all: {claim.measured_text(uncorrected[claim.metric])}; a workload to which "
+        "recording adds more would decide it"
+    )
     return replace(verdict, verdict=UNDECIDED, remark=remark)
 
 

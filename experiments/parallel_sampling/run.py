@@ -27,6 +27,7 @@ from experiments.parallel_sampling.model import (
 from experiments.parallel_sampling.step_grids import step_grids_figure
 from experiments.verdicts.claims import Verdict, judge, load_claims
 from experiments.verdicts.corrected import Caveats, add_correction, analyzed, caveats_of
+from experiments.verdicts.deciding import deciding
 from experiments.verdicts.intervals import caption_of, readable
 from experiments.verdicts.results import executed_of
 from experiments.verdicts.run_pages import add_runs
@@ -79,7 +80,7 @@ def run(study: CaseStudy) -> Outcome:
         page.warning(sentence)
     draw(study, page, sampled, parts)
     add_runs(page, [(study_run.workload, execution.trace) for study_run, execution in executed])
-    verdicts = judged(metrics_of(sampled, parts), study.is_provisional, caveats_of(analyses))
+    verdicts = deciding(judged(metrics_of(sampled, parts), study.is_provisional, caveats_of(analyses)), study)
     page.claims(verdicts)
     page.write(study.output / "index.html")
     return Outcome(verdicts, missing, [execution for _, execution in executed], page.figures)

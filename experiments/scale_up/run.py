@@ -13,6 +13,7 @@ from experiments.scale_up.measurements import KEY, Measurements, Tables, load, t
 from experiments.scale_up.metrics import busy_table, metrics_of
 from experiments.verdicts.corrected import add_what_stays, analyzed
 from experiments.verdicts.other_machines import draw_and_judge, origin_here
+from experiments.verdicts.published import Published
 from experiments.verdicts.results import executed_of
 from experiments.verdicts.run_pages import add_runs
 from experiments.verdicts.statistics import Estimate
@@ -23,7 +24,7 @@ from rlscope.plots.processes import process_view
 
 HERE = Path(__file__).parent
 #: By who evaluates positions.
-FIGURES = {"worker": "fig_scale_up", "server": "fig_scale_up_server"}
+FIGURES = {"worker": "figure_8_scale_up", "server": "fig_scale_up_server"}
 METHOD = (
     "One generation of AlphaZero on Go of 9x9: workers play against themselves, a process trains on their games, "
     "another lets the new network play against the former. Both ways to evaluate positions play the same games. Bars "
@@ -77,7 +78,8 @@ def draw_run(study: CaseStudy, page: StudyPage, inference: str, title: str, suff
     figure = process_view(run.phases, run.dependencies, run.utilization.dropna(), run.device_timeline)
     study.save_figure(name, figure, run.phases)
     labels = {entry.name: entry.label for entry in study.matrix.entries}
-    caption = f"Figure 8 of RL-Scope's paper, recorded here: {labels[inference]}, a column of bars for each process."
+    caption = f"{labels[inference]}: a column of bars for each process."
+    caption = Published(HERE).caption(FIGURES[inference], caption)
     page.show(ShownFigure(name, caption, (title,), FIGURES[inference]))
     page.paragraph("How long processes took for each phase, and which one ended it last:")
     page.table(phase_groups(run.phases.itertuples()).table)

@@ -11,21 +11,22 @@ from matplotlib.ticker import EngFormatter
 
 from experiments.simulator_choice.device_metrics import PARTS
 from rlscope.plots import style
+from rlscope.plots.bars import OUTLINE
 
 #: Colours of PARTS.
 COLOURS = ("#80b1d3", "#ffffb3", "#fb8072", "#bebada", "#8dd3c7", "#e6e6e6")
-#: Column, label and marker of what is counted per step.
+#: Column, label, marker, colour and place of what is counted per step.
 COUNTED = (
-    ("launches_per_step", "Launches", "^"),
-    ("kernels_per_step", "Kernels", "s"),
-    ("waits_per_step", "Waits for the GPU", "o"),
+    ("launches_per_step", "Launches", "^", "#0072b2", -0.18),
+    ("kernels_per_step", "Kernels", "s", "#e69f00", 0.0),
+    ("waits_per_step", "Waits for the GPU", "o", "#009e73", 0.18),
 )
 #: Timesteps a second that others have published of training, updates included (claims F-06 and F-07).
 RECORDS = {"PufferLib 3.0, RTX 5090": 4e6, "mjlab, Go1": 1.9e5}
 BAR_WIDTH = 0.6
 WORKLOAD_INCHES, PANEL_INCHES = 0.85, 1.25
-#: Where nothing was counted, on a logarithmic axis.
-LOWEST_COUNT = 1e-2
+#: Below this the axis of counts is linear, as it has zero.
+LINEAR_TO = 0.1
 
 
 def device_figure(table: pd.DataFrame, labels: Mapping[str, str]) -> Figure:
@@ -82,9 +83,10 @@ def draw_busy(axes: Axes, places: Sequence[int], table: pd.DataFrame) -> None:
 
 def draw_counts(axes: Axes, places: Sequence[int], table: pd.DataFrame) -> None:
     """Draw what is counted of one step of all environments."""
-    axes.set_yscale("log")
-    for column, label, marker in COUNTED:
-        axes.plot(places, table[column].clip(lower=LOWEST_COUNT), marker, markersize=4, label=label)
+    axes.set_yscale("symlog", linthresh=LINEAR_TO, linscale=0.5)
+    for column, label, marker, colour, shift in COUNTED:
+        axes.plot(np.array(places) + shift, table[column], marker, color=colour, markersize=4, label=label)
+    axes.set_ylim(-LINEAR_TO / 2, max(1.0, 5 * float(table[[column for column, *_ in COUNTED]].max().max())))
     axes.set_ylabel("Per step")
     beside(axes)
 
@@ -94,7 +96,8 @@ def draw_speed(axes: Axes, places: Sequence[int], table: pd.DataFrame) -> None:
     ends = ends_of(table, "steps_per_s")
     axes.errorbar(places, table["steps_per_s"], ends, fmt="o", color="black", capsize=2, markersize=4, label="Measured")
     for (name, rate), line in zip(RECORDS.items(), cycle(("--", ":")), strict=False):
-        axes.axhline(rate, color="dimgrey", linestyle=line, linewidth=0.9, label=name)
+        look = {"color": OUTLINE["edgecolor"], "linestyle": line, "linewidth": 1.1}
+        axes.axhline(rate, **look, label=f"published: {name}")
     axes.set_yscale("log", subs=(2, 5))
     axes.yaxis.set_major_formatter(EngFormatter(sep=""))
     axes.yaxis.set_minor_formatter(EngFormatter(sep=""))

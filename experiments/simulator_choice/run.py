@@ -17,6 +17,7 @@ from experiments.simulator_choice.device_measurements import Measurements, load,
 from experiments.simulator_choice.device_metrics import device_table, metrics_of
 from experiments.verdicts.claims import Claim, Verdict, judge, load_claims
 from experiments.verdicts.corrected import add_correction, caveats_of
+from experiments.verdicts.deciding import deciding
 from experiments.verdicts.intervals import caption_of, readable
 from experiments.verdicts.kept_verdicts import with_kept
 from experiments.verdicts.other_machines import origin_here, verdicts_on_machines
@@ -103,9 +104,10 @@ def run(study: CaseStudy) -> Outcome:
         )
     ]
     about_device = [claim for claim in claims if claim.figure == DEVICE]
-    verdicts = [*with_kept(judged, study.folder), *verdicts_on_devices(study, page, about_device, on_device)]
+    on_devices = verdicts_on_devices(study, page, about_device, on_device)
+    verdicts = deciding([*with_kept(judged, study.folder), *on_devices], study)
     add_runs(page, [(study_run.workload, execution.trace) for study_run, execution in executed])
-    page.claims(verdicts)
+    page.claims(verdicts, study.names)
     page.write(study.output / "index.html")
     return Outcome(verdicts, missing, [execution for _, execution in executed], page.figures)
 

@@ -20,14 +20,11 @@ CLAIMS = Path(__file__).with_name("artifact_claims.toml")
 SUBJECT = "the artifact"
 #: Each under any of its names: where PyBullet has no package, MuJoCo's robots are drawn.
 PUBLISHED = (
-    ("fig_td3_time_breakdown",),
-    ("fig_ddpg_time_breakdown",),
-    ("fig_td3_transitions",),
-    ("fig_ddpg_transitions",),
-    ("fig_algorithm_choice", "fig_algorithm_choice_mujoco"),
-    ("fig_simulator_choice", "fig_simulator_choice_mujoco"),
+    ("figure_4_framework_comparison",),
+    ("figure_5_algorithm_choice", "fig_algorithm_choice_mujoco"),
+    ("figure_7_simulator_choice", "fig_simulator_choice_mujoco"),
 )
-OTHER = (("fig_scale_up",), ("fig_overhead_correction",))
+OTHER = (("figure_8_scale_up",), ("figure_11_overhead_correction",))
 #: Records a trace with what rlscope brings along, and analyzes it; prints how many frameworks are loaded by then.
 WITHOUT_A_FRAMEWORK = """
 import sys, tempfile

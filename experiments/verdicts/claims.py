@@ -63,6 +63,7 @@ class Claim:
         untested: why nothing is measured for it, where that is so: one sentence.
         figure: what the figure draws that shows it, where those of its study draw different things.
         unit: of the measurement, where its name does not end as those of UNITS do.
+        tool: it is about what the tool can do, and no finding: it counts apart.
         answer: the study's question answered by it, a sentence with the places {measured} and {published}; as a rule
             empty.
     """
@@ -82,6 +83,7 @@ class Claim:
     figure: str = ""
     unit: str = ""
     answer: str = ""
+    tool: bool = False
 
     def __post_init__(self) -> None:
         if self.above is None and self.below is None and not self.untested:
@@ -267,17 +269,28 @@ def claims_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     )
 
 
-def counts(verdicts: Sequence[Verdict]) -> str:
-    """Return how many verdicts there are of each kind: "3 holds, 1 undecided". Of calculated numbers none count."""
-    found = Counter(verdict.verdict for verdict in verdicts if not verdict.is_calculated)
+def counts(verdicts: Sequence[Verdict], tool: bool = False) -> str:
+    """Return how many verdicts on findings there are of each kind: "3 holds, 1 undecided". Of calculated numbers none
+    count.
+
+    Args:
+        verdicts: to count.
+        tool: count those on what the tool can do instead.
+    """
+    found = Counter(each.verdict for each in verdicts if not each.is_calculated and each.claim.tool == tool)
     return ", ".join(f"{found[kind]} {kind}" for kind in KINDS if found[kind])
 
 
-def answers(verdicts: Sequence[Verdict]) -> list[str]:
-    """Return what answers the study's question, a sentence for each subject that it was measured for."""
+def answers(verdicts: Sequence[Verdict], names: Mapping[str, str]) -> list[str]:
+    """Return what answers the study's question, a sentence for each subject that it was measured for.
+
+    Args:
+        verdicts: of the study.
+        names: of subjects, for people, where they are not those that verdicts have.
+    """
     asked = [verdict for verdict in verdicts if verdict.claim.answer]
     found = [
-        f"{verdict.subject}: {verdict.claim.answer}".format(
+        f"{names.get(verdict.subject, verdict.subject)}: {verdict.claim.answer}".format(
             measured=verdict.measured_text, published=verdict.claim.published
         )
         for verdict in asked
@@ -288,7 +301,8 @@ def answers(verdicts: Sequence[Verdict]) -> list[str]:
 
 def counts_text(verdicts: Sequence[Verdict]) -> str:
     """Return the same as a sentence."""
-    return f"Verdicts: {counts(verdicts) or 'none'}."
+    of_tool = counts(verdicts, tool=True)
+    return f"Verdicts: {counts(verdicts) or 'none'}." + (f" On what the tool can do: {of_tool}." if of_tool else "")
 
 
 def split(verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Verdict]]:

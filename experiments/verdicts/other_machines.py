@@ -22,6 +22,7 @@ from experiments.harness.provenance import (
 )
 from experiments.verdicts.claims import Claim, Verdict, judge, load_claims
 from experiments.verdicts.corrected import Caveats, analyzed, most_no_core, no_core_text
+from experiments.verdicts.deciding import deciding
 from experiments.verdicts.kept_verdicts import MEASURED
 from experiments.verdicts.statistics import Estimate
 from experiments.verdicts.study_page import StudyPage
@@ -282,7 +283,7 @@ def draw_and_judge(
         here, load_one, draw, metrics_of: as for `verdicts_on_machines`.
     """
     claims = load_claims(study.folder / "claims.toml")
-    verdicts = verdicts_on_machines(study, page, claims, here, load_one, draw, metrics_of)
+    verdicts = deciding(verdicts_on_machines(study, page, claims, here, load_one, draw, metrics_of), study)
     page.claims(verdicts)
     page.write(study.output / "index.html")
     return verdicts

@@ -13,6 +13,7 @@ from rlscope.text import as_html
 
 #: In the order in which a reader looks for them; the picture has no head.
 COLUMNS = ("", "verdict", "claim", "statement", "subject", "measured", "holds if", "published", "hardware", "remark")
+NO_NAMES: Mapping[str, str] = {}
 FILTERS = ("claim", "subject", "hardware", "verdict")
 
 
@@ -86,16 +87,23 @@ class StudyPage(Page):
             self.add("".join(self._numbers))
         super().write(path)
 
-    def claims(self, verdicts: Sequence[Verdict]) -> None:
+    def claims(self, verdicts: Sequence[Verdict], names: Mapping[str, str] = NO_NAMES) -> None:
         """Answer the study's question above all else; show the verdicts, each beside its figure, and what was
         calculated apart from the rest.
+
+        Args:
+            verdicts: of the study.
+            names: of subjects, for people, where they are not those that verdicts have.
         """
-        said = "".join(f'<p class="answer">{as_html(sentence)}</p>' for sentence in answers(verdicts))
+        said = "".join(f'<p class="answer">{as_html(sentence)}</p>' for sentence in answers(verdicts, names))
         self._parts.insert(0, said)
         self.heading("Claims")
         judged, calculated = split(verdicts)
         self.add(f"<p>{count_chips(counts(judged))}</p>")
+        of_tool = counts(judged, tool=True)
+        self.add(f"<p>On what the tool can do: {count_chips(of_tool)}</p>" if of_tool else "")
         table = claims_table(judged).assign(hardware=[verdict.claim.hardware for verdict in judged])
+        table["subject"] = [names.get(subject, subject) for subject in table["subject"]]
         table[""] = [figure_of(verdict, self.figures) for verdict in judged]
         markup: dict[str, Callable[[Any], str]] = {"": thumbnail, "verdict": chip}
         self.table(table.reindex(columns=COLUMNS), "Verdicts", filters=FILTERS, markup=markup)

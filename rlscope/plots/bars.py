@@ -1,13 +1,16 @@
 """This file draws groups of numbered, stacked bars with their keys, for breakdowns and transitions alike."""
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.ticker import LogLocator
 
 from rlscope.plots.style import (
     CATEGORY_HATCHES,
@@ -30,6 +33,7 @@ HATCHED: Mapping[str, Any] = {"handlelength": 2.6, "handleheight": 1.7}
 #: No colour of a resource, and dark enough beside all of them.
 OUTLINE: Mapping[str, Any] = {"edgecolor": "crimson", "linestyle": (0, (2.5, 1.2)), "linewidth": 1.3}
 LONGEST_NAME = 60  # characters under a group of bars
+LETTER_INCHES = 0.068  # of a name there, on average
 
 Look = tuple[str, str]  # fill colour and hatch
 
@@ -56,15 +60,34 @@ class Outlines:
             width: of a bar.
         """
         found = self.heights.reindex(index=list(workloads), columns=list(bars))
+        is_log = axes.get_yscale() == "log"
         for number, bar in enumerate(bars):
             x = [middle_of(group, number, len(bars), width) for group in range(len(found))]
-            axes.bar(x, found[bar], width, fill=False, **OUTLINE)
+            if is_log:
+                draw_ends(
+                    axes, x, found[bar], width, color=OUTLINE["edgecolor"], linestyle=(0, (1.6, 0.8)), linewidth=2
+                )
+            else:
+                axes.bar(x, found[bar], width, fill=False, **OUTLINE)
+        if is_log:
+            return
         bottom, top = axes.get_ylim()
         axes.set_ylim(bottom, max(top, ABOVE_TALLEST * found.max().max()))
 
     def patch(self) -> Patch:
         """Return the legend's entry."""
         return Patch(fill=False, label=self.label, **OUTLINE)
+
+
+def draw_ends(axes: Axes, x: Iterable[float], heights: pd.Series, width: float, **look: Any) -> None:
+    """Draw the upper ends of bars alone on an axis with powers of two, which ends at powers of two around all."""
+    known = [(middle, height) for middle, height in zip(x, heights, strict=True) if height > 0]
+    for middle, height in known:
+        axes.plot([middle - width / 2, middle + width / 2], [height, height], solid_capstyle="butt", **look)
+    ends = [end for line in axes.get_lines() for end in np.asarray(line.get_ydata(), dtype=float)]
+    if ends:
+        axes.set_ylim(2 ** math.floor(math.log2(min(ends)) - 0.3), 2 ** math.ceil(math.log2(max(ends)) + 0.3))
+        axes.yaxis.set_major_locator(LogLocator(2, numticks=5))
 
 
 def middle_of(group: int, number: int, bars: int, width: float) -> float:
@@ -119,9 +142,17 @@ def tallest(table: pd.DataFrame, value: str) -> float:
 
 
 def name_groups(axes: Axes, workloads: Iterable[str], labels: Mapping[str, str], title: str) -> None:
-    """Write each workload's label under its group, and what the workloads differ in under all."""
+    """Write each workload's label under its group, and what the workloads differ in under all; slanted where one is
+    wider than its group.
+    """
     names = [labels.get(workload) or as_label(workload) for workload in workloads]
-    axes.set_xticks(range(len(names)), names)
+    longest = max((len(line) for name in names for line in name.splitlines()), default=0)
+    figure = axes.get_figure(root=True)
+    room_inches = axes.get_position().width * (figure.get_figwidth() if figure else 0) / max(1, len(names))
+    slanted: dict[str, Any] = (
+        {"rotation": 25, "ha": "right", "rotation_mode": "anchor"} if LETTER_INCHES * longest > room_inches else {}
+    )
+    axes.set_xticks(range(len(names)), names, **slanted)
     axes.set_xlim(-0.5, len(names) - 0.5)
     axes.set_xlabel(title, labelpad=2)
 

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from rlscope.model import CATEGORIES, PUBLISHED_STAGES, Resource
+from rlscope.model import CATEGORIES, PUBLISHED_STAGES
 from rlscope.plots import style
 from rlscope.plots.bars import (
     ABOVE_TALLEST,
@@ -15,6 +15,7 @@ from rlscope.plots.bars import (
     Look,
     Outlines,
     category_patch,
+    draw_ends,
     draw_keys,
     draw_stacks,
     figure_width,
@@ -24,8 +25,6 @@ from rlscope.plots.bars import (
 from rlscope.plots.tables import TRAINING_TIME
 
 PUBLISHED_BARS = tuple(sorted(PUBLISHED_STAGES))
-PUBLISHED_CATEGORIES = tuple(sorted({category.published for category in CATEGORIES.values()}))
-PUBLISHED_RESOURCES = tuple(resource.value for resource in Resource if resource.published == resource.value)
 PERCENT = "Percent (%)"
 
 
@@ -53,34 +52,58 @@ def breakdown_figure(
         The figure; the caller saves it. Stages, categories and resources that the published figures lack get their
         own bars and looks where the table has them.
     """
-    stages = shown(PUBLISHED_BARS, style.STAGE_ORDER, table["stage"])
-    workloads = list(dict.fromkeys(table["workload"]))
     with style.paper():
-        figure = Figure(figsize=(figure_width(len(workloads)), style.PANEL_INCHES), dpi=200)
+        figure = Figure(figsize=(figure_width(table["workload"].nunique()), style.PANEL_INCHES), dpi=200)
         totals, bars = figure.subplots(
             2, 1, sharex=True, gridspec_kw={"height_ratios": style.TOTALS_TO_BARS, "hspace": 0.04}
         )
-        draw_totals(totals, table.groupby("workload", sort=False)["training_s"].first(), len(stages), log_totals)
-        totals.set_ylabel(time, size=7)
-        if outlines:
-            outlines.draw(totals, workloads, ["training_s"], total_width(len(stages)))
-        draw_stacks(bars, table, value, stages, look, outlines)
-        keep_ticks_off_the_edge(bars)
-        bars.set_ylabel(PERCENT if value == "percent" else time)
-        name_groups(bars, workloads, labels or {}, title)
+        draw_breakdown(totals, bars, table, value, labels, title, time, log_totals, outlines)
         figure.align_ylabels()
-        draw_keys(figure, totals, bars, legend(table), stages, outlines)
+        draw_keys(figure, totals, bars, legend(table), stages_of(table), outlines)
     return figure
 
 
+def draw_breakdown(
+    totals: Axes,
+    bars: Axes,
+    table: pd.DataFrame,
+    value: str,
+    labels: Mapping[str, str] | None,
+    title: str,
+    time: str,
+    log_totals: bool,
+    outlines: Outlines | None,
+) -> None:
+    """Draw the two panels of a breakdown, without their keys; all as in `breakdown_figure`."""
+    stages = stages_of(table)
+    workloads = list(dict.fromkeys(table["workload"]))
+    draw_totals(totals, table.groupby("workload", sort=False)["training_s"].first(), len(stages), log_totals)
+    totals.set_ylabel(time, size=7)
+    if outlines:
+        outlines.draw(totals, workloads, ["training_s"], total_width(len(stages)))
+    draw_stacks(bars, table, value, stages, look, outlines)
+    keep_ticks_off_the_edge(bars)
+    bars.set_ylabel(PERCENT if value == "percent" else time)
+    name_groups(bars, workloads, labels or {}, title)
+
+
+def stages_of(table: pd.DataFrame) -> tuple[str, ...]:
+    """Return the bars of each group, from left to right."""
+    return shown(PUBLISHED_BARS, style.STAGE_ORDER, table["stage"])
+
+
 def draw_totals(axes: Axes, training_s: pd.Series, bars_in_group: int, log_scale: bool) -> None:
-    """Draw one black bar per workload, as wide as one bar below."""
+    """Draw one black bar per workload, as wide as one bar below; on a log scale, where bars would begin anywhere, only
+    its upper end.
+    """
     axes.set_axisbelow(True)
     axes.grid(axis="y", color="darkgrey", linewidth=0.8)
-    axes.bar(range(len(training_s)), training_s, total_width(bars_in_group), color="black")
+    width = total_width(bars_in_group)
     if log_scale:
         axes.set_yscale("log", base=2)
+        draw_ends(axes, range(len(training_s)), training_s, width, color="black", linewidth=3)
     else:
+        axes.bar(range(len(training_s)), training_s, width, color="black")
         axes.set_ylim(0, ABOVE_TALLEST * max(training_s.max(), 1e-12))
         axes.locator_params(axis="y", nbins=5)
 
@@ -105,9 +128,9 @@ def look(row: Mapping[Hashable, object]) -> Look:
 
 
 def legend(table: pd.DataFrame) -> list[Patch]:
-    """Return the looks from the top of a bar to its bottom: categories first, then resources."""
-    categories = shown(PUBLISHED_CATEGORIES, tuple(sorted(CATEGORIES)), table["category"])
-    resources = shown(PUBLISHED_RESOURCES, style.RESOURCE_ORDER, table["resource"])
+    """Return the looks of what a table has, from the top of a bar to its bottom: categories first, then resources."""
+    categories = shown((), tuple(sorted(CATEGORIES)), table["category"])
+    resources = shown((), style.RESOURCE_ORDER, table["resource"])
     return [category_patch(name) for name in reversed(categories)] + [
         resource_patch(name) for name in reversed(resources)
     ]

@@ -2,8 +2,10 @@
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -35,6 +37,9 @@ KEY_INCHES = 1.0
 LETTER_INCHES = 0.06  # of a name
 LINE_INCHES = 0.17
 NAME_BOX = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": "black", "linewidth": 0.6, "alpha": 0.85}
+
+#: As many others make a process a hub, whose arrows are on one line: so far below the last start, of the time of all.
+HUB, HUB_HEIGHT = 4, 0.28
 
 #: Start and end of each thing in one place, in seconds.
 Spans = list[tuple[float, float]]
@@ -113,11 +118,13 @@ def process_view(
         axes.set_ylabel("Time since the run began (s)")
         axes.spines[["top", "right", "bottom"]].set_visible(False)
         seconds = {(row["process"], row["phase"]): row for row in phases.to_dict("records")}
+        small = [block for block in blocks if is_small(axes, block, blocks) and has_room(block, blocks, columns)]
         for block in blocks:
-            draw_bars(axes, block, seconds[block.process, block.phase], bars)
+            draw_bars(axes, block, seconds[block.process, block.phase], bars, block not in small)
         arrows = arrows_of(blocks, dependencies)
         draw_arrows(axes, arrows)
-        draw_names(axes, blocks, columns)
+        beside = {block: numbers(seconds[block.process, block.phase], bars) for block in small}
+        draw_names(axes, blocks, columns, beside)
         draw_strips(figure, axes, strips, width / inches, inches)
         handles: list[Patch | Line2D] = [Patch(color=colour, label=label) for _, label, colour in bars]
         if arrows:
@@ -190,15 +197,19 @@ def natural(name: str) -> list[tuple[str, int, str]]:
     return [(text, len(number), number) for text, number in parts]
 
 
-def draw_bars(axes: Axes, block: Block, seconds: Mapping[str, float], bars: Sequence[tuple[str, str, str]]) -> None:
-    """Draw the bars of a block, with the seconds of the whole above and those of the device at its end."""
+def draw_bars(
+    axes: Axes, block: Block, seconds: Mapping[str, float], bars: Sequence[tuple[str, str, str]], numbered: bool
+) -> None:
+    """Draw the bars of a block; numbered, with the seconds of the whole above and those of the device at its end."""
     width = block.width / len(bars)
     left = block.x - block.width / 2
     for number, (column, _, colour) in enumerate(bars):
         axes.bar(left + (number + 0.5) * width, seconds[column], width, bottom=block.start_s, color=colour)
     axes.hlines(block.start_s, left, left + block.width, color="grey", linewidth=0.5)
+    if not numbered:
+        return
     annotate(axes, digits(seconds["wall_s"]), left, block.start_s, 1.5, "bottom")
-    if len(bars) == len(BARS):
+    if len(bars) == len(BARS) and seconds["gpu_s"] > 0:
         x = left + (len(bars) - 0.5) * width
         annotate(axes, digits(seconds["gpu_s"]), x, block.start_s + seconds["gpu_s"], -1.5, "top", "center")
 
@@ -206,18 +217,48 @@ def draw_bars(axes: Axes, block: Block, seconds: Mapping[str, float], bars: Sequ
 def annotate(axes: Axes, text: str, x: float, y: float, points: float, side: str, place: str = "left") -> None:
     """Write a number so many points above a place of the axes."""
     paper = {"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none", "alpha": 0.7}
-    axes.annotate(text, (x, y), (0, points), textcoords="offset points", va=side, ha=place, size=5.5, bbox=paper)
+    look: dict[str, Any] = {"size": 6.5, "bbox": paper, "zorder": 6}
+    axes.annotate(text, (x, y), (0, points), textcoords="offset points", va=side, ha=place, **look)
 
 
-def draw_names(axes: Axes, blocks: Sequence[Block], columns: int) -> None:
-    """Write each block's name over its bars; beside them where they are too small for it and there is room."""
+def numbers(seconds: Mapping[str, float], bars: Sequence[tuple[str, str, str]]) -> str:
+    """Return the seconds of a block whose name stands beside it: "1.68 s, GPU 0.078 s"."""
+    of_gpu = f", {BARS[-1][1]} {digits(seconds['gpu_s'])} s" if len(bars) == len(BARS) and seconds["gpu_s"] > 0 else ""
+    return f"{digits(seconds['wall_s'])} s{of_gpu}"
+
+
+def inches_per_second(axes: Axes) -> float:
+    """Return how long a second is."""
+    return HEIGHT_INCHES / abs(axes.get_ylim()[0] - axes.get_ylim()[1])
+
+
+def is_small(axes: Axes, block: Block, blocks: Sequence[Block]) -> bool:
+    """Return whether a block's bars have no room for its name, or end another's in whose bars its numbers would be."""
+    second_inches = inches_per_second(axes)
+    columns = 1 + max(other.column for other in blocks)
+    needed = 2.5 * LINE_INCHES if columns <= WIDE_COLUMNS else LETTER_INCHES * len(block.name) + LINE_INCHES
+    is_below = any(
+        other.column == block.column and 0 <= second_inches * (block.start_s - other.end_s) < LINE_INCHES
+        for other in blocks
+        if other is not block
+    )
+    return block.lanes == 1 and (is_below or second_inches * (block.end_s - block.start_s) < needed)
+
+
+def draw_names(axes: Axes, blocks: Sequence[Block], columns: int, beside: Mapping[Block, str]) -> None:
+    """Write each block's name over its bars.
+
+    Args:
+        axes: with the bars.
+        blocks: all.
+        columns: of them.
+        beside: those whose names stand beside them, with what is said after the name.
+    """
     is_wide = columns <= WIDE_COLUMNS
-    second_inches = HEIGHT_INCHES / abs(axes.get_ylim()[0] - axes.get_ylim()[1])
+    second_inches = inches_per_second(axes)
     lowest: dict[int, float] = {}
     for block in blocks:
-        needed = 2.5 * LINE_INCHES if is_wide else LETTER_INCHES * len(block.name)
-        is_small = block.lanes == 1 and second_inches * (block.end_s - block.start_s) < needed
-        is_beside = is_small and has_room(block, blocks, columns)
+        is_beside = block in beside
         is_level = is_beside or (is_wide and block.lanes == 1)
         x, y = block.x, (block.start_s + block.end_s) / 2
         if is_beside:
@@ -227,7 +268,7 @@ def draw_names(axes: Axes, blocks: Sequence[Block], columns: int) -> None:
         axes.text(
             x,
             y,
-            block.name,
+            f"{block.name}: {beside[block]}" if is_beside else block.name,
             ha="left" if is_beside else "center",
             va="center",
             size=6.5,
@@ -282,8 +323,14 @@ def at_once(one: Block, other: Block) -> bool:
 
 
 def draw_arrows(axes: Axes, arrows: Mapping[tuple[Block, Block], bool]) -> None:
-    """Draw arrows from the end of who sent to the start of who waited; where both are at once, across."""
+    """Draw arrows from the end of who sent to the start of who waited; where both are at once, across, behind the bars:
+    those to and from one process with many others lie on one line.
+    """
     across = [ends for ends in arrows if at_once(*ends)]
+    others: dict[Block, list[Block]] = defaultdict(list)
+    for source, target in across:
+        others[source].append(target)
+        others[target].append(source)
     for ends, both in arrows.items():
         source, target = ends
         start, end = (source.x, source.end_s), (target.x, target.start_s)
@@ -292,6 +339,11 @@ def draw_arrows(axes: Axes, arrows: Mapping[tuple[Block, Block], bool]) -> None:
             place = (across.index(ends) + 1) / (len(across) + 1)
             top, bottom = max(source.start_s, target.start_s), min(source.end_s, target.end_s)
             height = top + (bottom - top) * (0.05 + 0.3 * place)
+            hub = max(ends, key=lambda block: len(others[block]))
+            if len(others[hub]) >= HUB:
+                top = max(block.start_s for block in (hub, *others[hub]))
+                bottom = min(block.end_s for block in (hub, *others[hub]))
+                height = top + HUB_HEIGHT * (bottom - top)
             start = (source.x + side * source.width / 2, height)
             end = (target.x - side * target.width / 2, height)
         axes.add_patch(
@@ -305,7 +357,7 @@ def draw_arrows(axes: Axes, arrows: Mapping[tuple[Block, Block], bool]) -> None:
                 shrinkB=2,
                 color=DEPENDENCY_COLOUR,
                 linewidth=0.9,
-                zorder=4,
+                zorder=0.5 if ends in across else 4,
             )
         )
 

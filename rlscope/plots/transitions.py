@@ -3,12 +3,13 @@
 from collections.abc import Hashable, Mapping
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from rlscope.plots import style
 from rlscope.plots.bars import Look, Outlines, category_patch, draw_keys, draw_stacks, figure_width, name_groups
-from rlscope.plots.breakdown import PUBLISHED_BARS, shown
+from rlscope.plots.breakdown import stages_of
 from rlscope.plots.folding import PUBLISHED_TRANSITIONS
 
 VALUE_LABELS = {
@@ -34,16 +35,26 @@ def transitions_figure(
         title: what the workloads differ in, under all groups.
         outlines: what another machine had, in the unit of `value`.
     """
-    stages = shown(PUBLISHED_BARS, style.STAGE_ORDER, table["stage"])
-    workloads = list(dict.fromkeys(table["workload"]))
     with style.paper():
-        figure = Figure(figsize=(figure_width(len(workloads)), style.PANEL_INCHES), dpi=200)
+        figure = Figure(figsize=(figure_width(table["workload"].nunique()), style.PANEL_INCHES), dpi=200)
         axes = figure.subplots()
-        draw_stacks(axes, table, value, stages, look, outlines)
-        axes.set_ylabel(VALUE_LABELS[value])
-        name_groups(axes, workloads, labels or {}, title)
-        draw_keys(figure, axes, axes, legend(), stages, outlines)
+        draw_transitions(axes, table, value, labels, title, outlines)
+        draw_keys(figure, axes, axes, legend(table), stages_of(table), outlines)
     return figure
+
+
+def draw_transitions(
+    axes: Axes,
+    table: pd.DataFrame,
+    value: str,
+    labels: Mapping[str, str] | None,
+    title: str,
+    outlines: Outlines | None,
+) -> None:
+    """Draw transitions, without their keys; all as in `transitions_figure`."""
+    draw_stacks(axes, table, value, stages_of(table), look, outlines)
+    axes.set_ylabel(VALUE_LABELS[value])
+    name_groups(axes, dict.fromkeys(table["workload"]), labels or {}, title)
 
 
 def look(row: Mapping[Hashable, object]) -> Look:
@@ -51,7 +62,8 @@ def look(row: Mapping[Hashable, object]) -> Look:
     return "white", style.CATEGORY_HATCHES[str(row["category"])]
 
 
-def legend() -> list[Patch]:
-    """Return the looks from the top of a bar to its bottom."""
-    order = sorted(PUBLISHED_TRANSITIONS, key=style.CATEGORY_ORDER.index, reverse=True)
+def legend(table: pd.DataFrame) -> list[Patch]:
+    """Return the looks of what a table has, from the top of a bar to its bottom."""
+    present = set(table["category"]) & set(PUBLISHED_TRANSITIONS)
+    order = sorted(present, key=style.CATEGORY_ORDER.index, reverse=True)
     return [category_patch(name) for name in order]

@@ -8,10 +8,10 @@ RUN_S = 600
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(BUILD_S + RUN_S)]
 
 FIGURE = (
-    "fig_algorithm_choice.png",
-    "fig_algorithm_choice.pdf",
-    "fig_algorithm_choice.svg",
-    "fig_algorithm_choice.csv",
+    "figure_5_algorithm_choice.png",
+    "figure_5_algorithm_choice.pdf",
+    "figure_5_algorithm_choice.svg",
+    "figure_5_algorithm_choice.csv",
 )
 # "CapEff: 0000000000000000": no capability at all.
 IDENTITY = "id -u; grep -E '^(CapEff|CapBnd|NoNewPrivs):' /proc/self/status"

@@ -33,7 +33,7 @@ def test_claims_about_the_artifact_are_judged_by_what_is_there(tmp_path: Path) -
     # Where counters can be read, nothing is refused.
     assert found["E-7"].verdict in (HOLDS, NOT_TESTABLE)
 
-    (outputs[0] / "fig_td3_transitions.csv").unlink()
+    (outputs[0] / "figure_4_framework_comparison.csv").unlink()
     assert {verdict.claim.id for verdict in verdicts_on_artifact(studies) if verdict.verdict == DIFFERS} == {"E-1"}
 
 

@@ -13,6 +13,7 @@ import collect
 import pandas as pd
 import pytest
 from executed_runs import leave_run, measured_on, on
+from matplotlib.colors import to_rgb
 
 from benchmarks.trace_writer import TraceWriter
 from experiments.data_collection import figures
@@ -446,18 +447,18 @@ def test_lines_have_the_colour_of_their_implementation_and_limits_are_named() ->
     legend = [text.get_text() for text in axes.get_legend().get_texts()]
     assert legend[0] == "Gymnasium: 200"
     assert len(legend) == drawn[1]["series"].nunique()
-    notes = [text.get_text() for text in axes.texts]
+    notes = [text.get_text() for text in axes.texts if text.get_text().startswith("limit")]
     assert notes == [
         "limit, float32 arithmetic: 7.48 G",
         "limit, tanh.approx.f32: 32.6 G",
         "limit, matrix units' arithmetic: 88.2 G",
     ]
     named = {line.get_label(): line.get_color() for line in axes.lines}
-    assert named["XLA, K = 1000: 6.4 M"] == pytest.approx((31 / 255, 119 / 255, 180 / 255))
+    assert named["XLA, K = 1000: 6.4 M"] == pytest.approx(to_rgb("#0072b2"))
     assert named["XLA, K = 1: 1.7 M"] > named["XLA, K = 1000: 6.4 M"]  # lighter
     on_another = figures.data_collection(replace(results(collected()), machine={"gpus": ["another"], "cores": 2}))
     assert on_another is not None
-    assert not on_another[0].axes[0].texts
+    assert not [text for text in on_another[0].axes[0].texts if text.get_text().startswith("limit")]
 
 
 @pytest.mark.parametrize("rows", [[], collected()[:1], [left_out(each, "no memory") for each in collected()]])
@@ -465,7 +466,7 @@ def test_little_or_nothing_measured_breaks_no_figure(rows: list[Row]) -> None:
     found = replace(results(rows), layers=NO_LAYERS, crossings=NO_CROSSINGS, robot_limits=NO_ROBOT_LIMITS)
     drawn = {name: make(found) is not None for name, make, _ in study.FIGURES}
     measured = bool(rows) and "left_out" not in rows[0]
-    assert drawn == {name: measured and name == "fig_data_collection" for name in drawn}
+    assert drawn == {name: measured and name == "figure_4_data_collection" for name in drawn}
     verdicts = verdicts_of(load_claims(study.HERE / "claims.toml"), found, [], study.measured_metrics)
     assert {verdict.verdict for verdict in verdicts} == {NOT_TESTABLE}
     assert bool(len(left_out_table(found.measured))) == (bool(rows) and not measured)
@@ -682,17 +683,17 @@ def test_the_study_draws_and_judges_this_machine_and_those_that_are_kept(
         return recorded
 
     outcome = study.run(CaseStudy(study.HERE, "smoke", tmp_path / "output", recorder=recorder))
-    drawn = {path.stem for path in (tmp_path / "output").glob("fig_*.png")}
+    drawn = {path.stem for path in (tmp_path / "output").glob("fig*.png")}
     assert drawn == {
-        "fig_data_collection",
-        "fig_xla_breakdown",
-        "fig_xla_transitions",
+        "figure_4_data_collection",
+        "figure_5_xla_breakdown",
+        "figure_6_xla_transitions",
         *(f"{name}_h200" for name, *_ in study.FIGURES),
     }
     assert all((tmp_path / "output" / f"{name}.csv").stat().st_size > 50 for name in drawn)
     assert len(outcome.missing) == 3
     page = (tmp_path / "output" / "index.html").read_text()
-    assert "fig_kernel_fusion is not drawn: nothing was measured for it on this machine" in page
+    assert "figure_8_kernel_fusion is not drawn: nothing was measured for it on this machine" in page
     assert "Measured on NVIDIA H200" in page and "Measured on a processor" in page
     assert (
         len(re.findall("<td>K = 1</td><td><a [^>]*>page of the run</a></td><td>[^<]*, Backend [^<]*</td>", page)) == 1

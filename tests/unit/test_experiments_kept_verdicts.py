@@ -3,13 +3,14 @@
 import dataclasses
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from experiments import CHECKOUT
-from experiments.command_line import Outcome, command_line, exit_status
+from experiments.command_line import Outcome, command_line, exit_status, run_study
 from experiments.data_collection import run as data_collection
 from experiments.data_collection.measurements import load
 from experiments.harness.case_study import CaseStudy
@@ -19,6 +20,7 @@ from experiments.verdicts.claims import DIFFERS, HOLDS, NOT_TESTABLE, Claim, Ver
 from experiments.verdicts.kept_verdicts import MEASURED, broken_claims, with_kept
 from experiments.verdicts.other_machines import verdicts_of
 from experiments.verdicts.statistics import Estimate, exact
+from experiments.verdicts.study_page import StudyPage
 from rlscope.errors import UsageError
 
 CLAIM = Claim(
@@ -180,6 +182,36 @@ def test_a_study_that_ran_ends_well_whatever_its_claims_say(
     assert capsys.readouterr().err.count("A-13 (walker) differs") == differing
     write_claims(outcome.verdicts, Provenance("", "", "paper", {"one": 3, "another": 3}, [CPU], {}, []), tmp_path)
     assert len(checks.differences(tmp_path)) == differing
+
+
+def test_published_values_that_were_changed_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, output = study_in(tmp_path / "experiments"), tmp_path / "output"
+    monkeypatch.setattr(checks, "CHECKOUT", tmp_path)
+    claim, *_ = load_claims(folder / "claims.toml")
+
+    def found(published: str = claim.published, on_page: str = claim.published, drawn: str = "") -> list[str]:
+        verdict = replace(verdicts_on(HELD)[0], claim=replace(claim, published=published))
+
+        def run(study: CaseStudy) -> Outcome:
+            page = StudyPage("study", study.output)
+            page.claims([verdict])
+            page.write(study.output / "index.html")
+            return Outcome([verdict], [], [])
+
+        run_study(CaseStudy(folder, "quick", output), run)
+        for name, before, after in (("index.html", claim.published, on_page), ("published.csv", drawn, f"1{drawn}")):
+            text = (output / name).read_text()
+            (output / name).write_text(text.replace(before, after) if before else text)
+        return checks.differences(output)
+
+    output.mkdir()
+    assert found() == []
+    (sentence,) = found(published="at least 2x")
+    assert "'at least 2x'" in sentence and claim.published in sentence
+    (sentence,) = found(on_page="at least 2x")
+    assert "does not have what was published" in sentence
+    (sentence,) = found(drawn="39.3")
+    assert "published.csv is not" in sentence
 
 
 def test_a_check_of_nothing_or_of_something_damaged_is_an_error(tmp_path: Path) -> None:

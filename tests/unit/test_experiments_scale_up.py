@@ -242,8 +242,8 @@ def test_the_study_draws_and_judges_this_machine_and_those_that_are_kept(
         return recorded
 
     outcome = study.run(CaseStudy(study.HERE, "smoke", tmp_path / "output", recorder=recorder))
-    drawn = {path.stem for path in (tmp_path / "output").glob("fig_*.png")}
-    assert drawn == {"fig_scale_up", "fig_scale_up_h200", "fig_scale_up_server_h200"}
+    drawn = {path.stem for path in (tmp_path / "output").glob("fig*.png")}
+    assert drawn == {"figure_8_scale_up", "figure_8_scale_up_h200", "fig_scale_up_server_h200"}
     assert all((tmp_path / "output" / f"{name}.csv").stat().st_size > 100 for name in drawn)
     assert outcome.missing == ["run self_play/server/repetition_0 exited with status 1"]
     page = (tmp_path / "output" / "index.html").read_text()

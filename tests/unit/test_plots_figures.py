@@ -1,5 +1,6 @@
 """The look of the figures, read back from what matplotlib was told to draw."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +13,7 @@ from matplotlib.patches import Rectangle
 from experiments.overhead_correction.figures import overhead_figure
 from rlscope.model import Category, Resource
 from rlscope.plots import style
+from rlscope.plots.bars import Outlines
 from rlscope.plots.breakdown import breakdown_figure
 from rlscope.plots.style import save_figure
 from rlscope.plots.tables import RECORDED_TIME, breakdown_table, transitions_table
@@ -94,7 +96,9 @@ def test_numbers_stand_above_the_first_group_only() -> None:
 
 def test_legend_and_key_are_in_the_published_order() -> None:
     figure = breakdown_figure(TABLE)
-    assert legend_of(figure, 0) == ["Simulator", "Python", "CUDA", "Backend", "GPU", "CPU + GPU", "CPU"]
+    assert legend_of(figure, 0) == ["Simulator", "Python", "Backend", "GPU", "CPU + GPU", "CPU"]
+    cuda = breakdown_figure(pd.concat([TABLE, TABLE[:1].assign(category="cuda")]))
+    assert legend_of(cuda, 0) == ["Simulator", "Python", "CUDA", "Backend", "GPU", "CPU + GPU", "CPU"]
     assert legend_of(figure, 1) == ["(1) Backpropagation", "(2) Inference", "(3) Simulation"]
 
 
@@ -142,8 +146,33 @@ def test_groups_are_labelled() -> None:
     assert bars.get_xlabel() == "RL algorithm"
 
 
-def test_totals_may_be_on_a_log_scale() -> None:
-    assert axes_of(breakdown_figure(TABLE, log_totals=True))[0].get_yscale() == "log"
+def test_a_legend_has_nothing_that_is_not_in_the_figure() -> None:
+    on_cpu = TABLE[TABLE["resource"] == "cpu"]
+    assert legend_of(breakdown_figure(on_cpu), 0) == ["Simulator", "Python", "Backend", "CPU"]
+    counts = on_cpu.assign(count=1.0, per_iteration=1.0, per_timestep=1.0)
+    assert legend_of(transitions_figure(counts), 0) == ["Simulator", "Backend"]
+
+
+def test_totals_on_a_log_scale_have_their_upper_ends_alone() -> None:
+    outlines = Outlines(pd.DataFrame({"training_s": [400.0]}, index=["PPO"]), "published")
+    totals = axes_of(breakdown_figure(TABLE, log_totals=True, outlines=outlines))[0]
+    assert totals.get_yscale() == "log" and not bars_of(totals)
+    assert [set(line.get_ydata()) for line in totals.get_lines()] == [{100.0}, {50.0}, {400.0}]  # type: ignore[arg-type]
+    assert totals.get_ylim() == (32.0, 512.0)
+
+
+@pytest.mark.parametrize(
+    "name", ["short", "ForkServerProcess-1", "a name as long as that of a program with its arguments"]
+)
+def test_names_of_groups_do_not_overlap(name: str) -> None:
+    many = pd.concat([breakdown_table(f"{name} {number}", ROWS, 1.0) for number in range(11)])
+    figure = breakdown_figure(many)
+    figure.draw_without_rendering()
+    labels = axes_of(figure)[1].get_xticklabels()
+    assert {label.get_rotation() for label in labels} == ({0.0} if name == "short" else {25.0})
+    if name == "short":
+        boxes = [label.get_window_extent() for label in labels]
+        assert not any(one.overlaps(other) for one, other in pairwise(boxes))
 
 
 def test_more_workloads_make_a_wider_figure() -> None:

@@ -173,6 +173,25 @@ def test_an_arrow_between_processes_at_once_has_two_heads_if_both_send() -> None
     assert not any(arrows_of(blocks_of(phases), one_way).values())
 
 
+def test_arrows_of_a_process_with_many_others_are_on_one_line_behind_the_bars() -> None:
+    phases, edges = many(16)
+    axes, *_ = process_view(phases, edges, UTILIZATION, TIMELINE).axes
+    across = [arrow for arrow in axes.patches if isinstance(arrow, FancyArrowPatch) and arrow.get_zorder() < 1]
+    assert len(across) >= 16
+    assert len({arrow._posA_posB[0][1] for arrow in across}) == 1  # type: ignore[attr-defined]
+
+
+def test_numbers_of_a_short_phase_stand_beside_it_and_zero_is_not_written() -> None:
+    phases = pd.DataFrame(
+        [("a", "x", 0.0, 1.0, 1.0, 1.0, 0.0, 0.0), ("b", "y", 1.0, 100.0, 99.0, 9.0, 3.0, 0.0)], columns=PHASE_COLUMNS
+    )
+    other = ("c", "z", 0.0, 0.5, 0.5, 0.5, 0.0, 0.0)
+    phases = pd.concat([phases, pd.DataFrame([other], columns=PHASE_COLUMNS)], ignore_index=True)
+    axes, *_ = process_view(phases, DEPENDENCIES[:0], UTILIZATION[:0], TIMELINE).axes
+    texts = [text.get_text() for text in axes.texts]
+    assert "b: y: 99 s, GPU 3 s" in texts and "99" not in texts and "0" not in texts
+
+
 def test_what_was_sent_before_a_repeated_phase_is_of_its_first_part() -> None:
     blocks = [Block("a", "x", 0, 0.0, 1.0), Block("a", "z", 0, 5.0, 6.0), Block("b", "y", 1, 2.0, 3.0)]
     edge = pd.DataFrame([("b", "y", "a")], columns=["process", "phase", "on"])

@@ -409,3 +409,13 @@ def test_each_journey_through_the_code_goes_through_files_that_exist(heading: st
     (journey,) = re.findall(rf"^## {heading}[^\n]*\n(.*?)(?=^## |\Z)", text, flags=re.MULTILINE | re.DOTALL)
     files = re.findall(r"^\d+\. `([^`]+)`", journey, flags=re.MULTILINE)
     assert files and not [file for file in files if not (ROOT / file).is_file()]
+
+
+def test_ci_regenerates_the_figures_that_are_named_first_and_once_a_week_all() -> None:
+    workflow = (ROOT / ".github" / "workflows" / "figures.yml").read_text()
+    commands = re.findall(r"run_docker\.py .*--run (\S+)", workflow)
+    assert {"experiment_RL_framework_comparison.sh", "experiment_algorithm_choice.sh", "all_experiments.sh"} <= {
+        *commands
+    }
+    assert [name for name in commands if not (ROOT / "scripts" / name).is_file()] == ["rls-unit-tests"]
+    assert "schedule:" in workflow

@@ -1,11 +1,15 @@
 """The page of a study and the index of all, without a browser: figures beside verdicts, counts, names as text."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
-from study_pages import CLAIMS, FIGURES, MARKUP, verdicts, write_index, write_study
+from study_pages import CLAIMS, FIGURES, MARKUP, claim, verdicts, write_index, write_study
 
-from experiments.verdicts.claims import load_claims
+from experiments.artifacts.gallery import cards
+from experiments.harness.case_study import CaseStudy
+from experiments.verdicts.claims import answers, judge, load_claims
+from experiments.verdicts.statistics import Estimate
 from experiments.verdicts.study_page import ShownFigure, figure_of
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
@@ -63,7 +67,18 @@ def test_every_figure_that_a_claim_names_is_drawn_by_its_study() -> None:
     named = {
         path.parent: {claim.figure for claim in load_claims(path)} - {""} for path in EXPERIMENTS.glob("*/claims.toml")
     }
-    assert sum(map(bool, named.values())) == 6
+    assert sum(map(bool, named.values())) == 5
     for folder, figures in named.items():
         code = "".join(path.read_text() for path in folder.glob("*.py"))
         assert not [figure for figure in figures if f'"{figure}"' not in code], folder
+
+
+def test_an_answer_calls_a_group_by_its_title() -> None:
+    asked = replace(claim("A-1"), answer="Simulation takes {measured} (published: {published}).")
+    found = judge([asked], {"published": {"A-1": Estimate(3.0, 2.8, 3.2, 3)}}, "cpu", provisional=True)
+    assert answers(found, {}) == ["published: Simulation takes 3 (2.8 to 3.2, n=3 runs) (published: more)."]
+    names = CaseStudy(EXPERIMENTS / "simulator_choice", "quick", EXPERIMENTS).names
+    (sentence,) = answers(found, names)
+    assert sentence.startswith("The published simulators: ")
+    assert names["published"] in cards("study", "", found, [], names)
+    assert "A-1, published" not in cards("study", "", found, [], names)

@@ -1,5 +1,7 @@
 """This file draws what fused steps bring robots and CartPole, and how near their kernels are to the device's limits."""
 
+import math
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -12,13 +14,14 @@ from experiments.data_collection.throughput import CARTPOLE, Throughputs
 from experiments.verdicts.statistics import estimated_mean
 from rlscope.plots import style
 from rlscope.plots.bars import BESIDE, as_label
-from rlscope.text.numbers import prefixed
 
 GAIN = "speedup by fusion"
 #: Of the steps that a launch fuses.
-COLOURS = {1: "tab:gray", 10: "tab:cyan", 100: "tab:green"}
-PANEL_INCHES = (2.6, 1.9)
-BAR = 0.36
+COLOURS = {1: "#bfbfbf", 10: "#56b4e9", 100: "#0072b2"}
+PANEL_INCHES = (4.1, 1.7)
+COLUMNS = 2
+BAR = 0.4
+LEAST = 0.01  # smaller numbers are not told apart
 
 
 def limits_table(measured: Throughputs, limits: pd.DataFrame) -> pd.DataFrame:
@@ -59,20 +62,29 @@ def limits_figure(table: pd.DataFrame) -> Figure:
     simulators = list(dict.fromkeys(table["simulator"]))
     with style.paper():
         width, height = PANEL_INCHES
-        figure = Figure(figsize=(width * len(quantities), height), dpi=200)
-        for axes, quantity in zip(np.ravel(figure.subplots(1, len(quantities))), quantities, strict=True):
+        lines = math.ceil(len(quantities) / COLUMNS)
+        figure = Figure(figsize=(width * COLUMNS, height * lines), dpi=200)
+        for number, quantity in enumerate(quantities, start=1):
+            axes = figure.add_subplot(lines, COLUMNS, number)
             draw_panel(axes, table[table["quantity"] == quantity], simulators)
             axes.set_title(as_label(quantity), size=8)
             if quantity == GAIN:
                 axes.axhline(1, color="dimgrey", linestyle="--", linewidth=0.8)
-                axes.margins(y=0.15)
+                axes.margins(y=0.2)
             else:
-                axes.set_ylim(0, 115)
+                axes.set_ylim(0, 120)
         steps_drawn = sorted(table["steps_per_call"].unique())
         handles = [Patch(facecolor=COLOURS[steps], edgecolor="black", label=f"K = {steps}") for steps in steps_drawn]
-        figure.axes[-1].legend(handles=handles, **BESIDE, fontsize=7)
-        figure.subplots_adjust(wspace=0.28)
+        figure.axes[:COLUMNS][-1].legend(handles=handles, **BESIDE, fontsize=7)
+        figure.subplots_adjust(wspace=0.14, hspace=0.5)
     return figure
+
+
+def short(value: float) -> str:
+    """Return a number that fits over a narrow bar: "98", "3.4", "0.92"."""
+    if 0 < value < LEAST:
+        return f"<{LEAST}"
+    return f"{value:.0f}" if value >= 10 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 
 def draw_panel(axes: Axes, rows: pd.DataFrame, simulators: list[str]) -> None:
@@ -84,8 +96,8 @@ def draw_panel(axes: Axes, rows: pd.DataFrame, simulators: list[str]) -> None:
         own = rows[rows["steps_per_call"] == steps].set_index("simulator").reindex(simulators)
         places = np.arange(len(simulators)) + BAR * (number - (len(steps_drawn) - 1) / 2)
         bars = axes.bar(places, own["value"], BAR, color=COLOURS[steps], edgecolor="black", linewidth=0.5)
-        axes.bar_label(bars, fmt=prefixed, size=5, padding=2, rotation=90)
+        axes.bar_label(bars, fmt=short, size=6, padding=2)
         ends = np.abs(own[["value_low", "value_high"]].sub(own["value"], axis=0)).T
         axes.errorbar(places, own["value"], yerr=ends, fmt="none", ecolor="black", elinewidth=0.7, capsize=1.5)
     names = [as_label(simulator.split()[-1]) for simulator in simulators]
-    axes.set_xticks(range(len(simulators)), names, rotation=30, ha="right", size=7)
+    axes.set_xticks(range(len(simulators)), names, size=7)

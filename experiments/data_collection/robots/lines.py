@@ -23,7 +23,7 @@ ON_XLA = {
         "Brax ant": "Brax, spring pipeline",
     },
 }
-#: It is among the simulators of `fig_simulators`, too.
+#: It is among the simulators of `figure_2_simulators`, too.
 SHARED = "Brax ant"
 #: Steps of a call where the kernel is compared with XLA.
 COMPARED_STEPS = 10
