@@ -167,9 +167,10 @@ TEST(StreamReader, ReadsCpuTimes) {
   StreamReader reader(trace, trace.streams().at(0), 64);
   ASSERT_TRUE(reader.next());
   ASSERT_TRUE(reader.next());
-  EXPECT_EQ(reader.type(), RecordType::kCpuTime);
+  EXPECT_EQ(reader.type(), RecordType::kTagged);
   EXPECT_EQ(reader.ticks(), 12u);
-  EXPECT_EQ(reader.cpu_time().ns, 1ull << 40);
+  EXPECT_EQ(reader.tagged().as<CpuTimeNumbers>()->cpu_ns, 1ull << 40);
+  EXPECT_FALSE(reader.tagged().as<MessageNumbers>());
   ASSERT_TRUE(reader.next());
   EXPECT_EQ(reader.type(), RecordType::kEnd);
 }
