@@ -55,14 +55,11 @@ TABLE = '''\
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rlscope.analysis.rows import Row, Rows
 from rlscope.analysis.sweep import TraceSweep
 from rlscope.model import NS_PER_S
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ROW(Row):
     """A process.
 
@@ -160,28 +157,61 @@ hardware = "cpu"
 may_differ = "why a re-run may find something else"
 untested = "nothing is measured for it yet"
 """
-RECORD_ROW = '''
+#: Of a record, what is added before which line of which file.
+RECORD_LINES = (
+    (TAGS, "\n\nclass MemoryOwner(", '    #: What it says.\n    TAG = NUMBER, "count"\n'),
+    (FORMAT_PAGE, "version OLDER knows no", "version VERSION knows no WORDS; "),
+    (FORMAT_PAGE, "- **Collective**: ", "- **TITLE**: what it says.\n"),
+    (
+        SWEPT,
+        "\nclass SweptSampleTail(",
+        '''
 class SweptROW(NamedTuple):
-    """What the records of an operation said, summed; operations that read the same may have several."""
+    """This is what the records of an operation said, summed; operations that read the same may have several."""
 
     stage: Label
     operation: Label
     count: Count
 
-'''
+''',
+    ),
+    (SWEPT, "        sample_tails: The tail", "        NAME: What the records said; empty for a window.\n"),
+    (SWEPT, "    sample_tails: list[", "    NAME: list[SweptROW]\n"),
+    (
+        f"{REPORTS}.h",
+        "\n  CpuTimeTable& cpu_times()",
+        "  void add(const STRUCTNumbers& record, Scope scope) { NAME_[scope] += record.count; }\n",
+    ),
+    (f"{REPORTS}.h", "  SweptCollectives collectives_;", "  std::map<Scope, uint64_t> NAME_;\n"),
+    (
+        f"{REPORTS}.cpp",
+        "  result.collectives = ",
+        """\
+  for (const auto& [scope, count] : NAME_) {
+    result.NAME.push_back({tables.stage_of(scope), tables.operation_of(scope), count});
+  }
+""",
+    ),
+    (
+        SWEEP,
+        "  } else if (auto message = ",
+        """\
+  } else if (auto NAME = reader.tagged().as<STRUCTNumbers>()) {
+    reports_.add(*NAME, owner_.scope_of(thread));
+""",
+    ),
+)
 RECORD_TABLE = '''\
 """The table NAME: what each operation had."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 from rlscope.analysis.rows import Row, Rows
 from rlscope.analysis.sweep import TraceSweep
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ROWRow(Row):
     """An operation of a process.
 
@@ -213,7 +243,7 @@ RECORD_DECLARATION = """
         needs="NAME",
         per="process, stage, operation",
         values="count",
-        title="WORDS",
+        title="TITLE",
         largest="count",
     )
 """
@@ -296,65 +326,34 @@ def table(name: str) -> Scaffold:
 def record(name: str) -> Scaffold:
     """Begin a record of a trace, with a table of its sums by operation; something has to write it yet."""
     row, function = _row_of(name), f"{name.removesuffix('s')}_rows"
-    struct, words = "".join(word.capitalize() for word in name.split("_")), name.replace("_", " ")
+    tags = _text(TAGS).partition("class OtherTag(")[2].partition("\n\n\n")[0]
+    version = int(_text(VERSION).rpartition(" = ")[2])
+    words = {
+        "NUMBER": str(len(re.findall(r"^    [A-Z_]+ = \d+,", tags, flags=re.MULTILINE)) + 1),
+        "STRUCT": "".join(word.capitalize() for word in name.split("_")),
+        "FUNCTION": function,
+        "VERSION": str(version),
+        "OLDER": str(version - 1),
+        "TITLE": name.replace("_", " ").capitalize(),
+        "WORDS": name.replace("_", " "),
+        "TAG": name.upper(),
+        "ROW": row,
+        "NAME": name,
+    }
 
     def filled(text: str) -> str:
-        for before, after in {
-            "NAME": name, "ROW": row, "FUNCTION": function, "STRUCT": struct, "WORDS": words.capitalize()
-        }.items():  # fmt: skip
-            text = text.replace(before, after)
-        return text
+        return re.sub("|".join(words), lambda found: words[found[0]], text)
 
-    tags = _text(TAGS).partition("class OtherTag(")[2].partition("\n\n\n")[0]
-    number = len(re.findall(r"^    [A-Z_]+ = \d+,", tags, flags=re.MULTILINE)) + 1
-    version = int(_text(VERSION).rpartition(" = ")[2])
-    swept = _before(_text(SWEPT), "\nclass SweptSampleTail(", filled(RECORD_ROW))
-    swept = _before(
-        swept, "        sample_tails: The tail", filled("        NAME: What the records said; empty for a window.\n")
-    )
-    swept = _before(swept, "    sample_tails: list[", filled("    NAME: list[SweptROW]\n"))
-    header = _before(
-        _text(f"{REPORTS}.h"),
-        "\n  CpuTimeTable& cpu_times()",
-        filled("  void add(const STRUCTNumbers& record, Scope scope) { NAME_[scope] += record.count; }\n"),
-    )
-    header = _before(header, "  SweptCollectives collectives_;", filled("  std::map<Scope, uint64_t> NAME_;\n"))
+    changed = {VERSION: _text(VERSION).replace(f" = {version}", f" = {version + 1}")}
+    for path, end, added in RECORD_LINES:
+        changed[path] = _before(changed.get(path) or _text(path), filled(end), filled(added))
     return Scaffold(
         {
             f"rlscope/analysis/tables/{name}.py": filled(RECORD_TABLE),
             f"tests/golden/{name}.trace.txt": filled(RECORD_GOLDEN),
             f"tests/golden/{name}.expected.json": filled(RECORD_EXPECTED),
         },
-        {
-            TAGS: _before(
-                _text(TAGS), "\n\nclass MemoryOwner(", f'    #: What it says.\n    {name.upper()} = {number}, "count"\n'
-            ),
-            VERSION: _text(VERSION).replace(f" = {version}", f" = {version + 1}"),
-            FORMAT_PAGE: _before(
-                _before(_text(FORMAT_PAGE), f"version {version - 1} knows no", f"version {version} knows no {words}; "),
-                "- **Collective**: ",
-                f"- **{words.capitalize()}**: what it says.\n",
-            ),
-            SWEPT: swept,
-            f"{REPORTS}.h": header,
-            f"{REPORTS}.cpp": _before(
-                _text(f"{REPORTS}.cpp"),
-                "  result.collectives = ",
-                filled(
-                    "  for (const auto& [scope, count] : NAME_) {\n"
-                    "    result.NAME.push_back({tables.stage_of(scope), tables.operation_of(scope), count});\n  }\n"
-                ),
-            ),
-            SWEEP: _before(
-                _text(SWEEP),
-                "  } else if (auto message = ",
-                filled(
-                    "  } else if (auto NAME = reader.tagged().as<STRUCTNumbers>()) {\n"
-                    "    reports_.add(*NAME, owner_.scope_of(thread));\n"
-                ),
-            ),
-            RUN_TABLES: _declared(name, f"{row}Row, {function}", filled(RECORD_DECLARATION)),
-        },
+        changed | {RUN_TABLES: _declared(name, f"{row}Row, {function}", filled(RECORD_DECLARATION))},
         (sys.executable, "scripts/write_docs.py"),
     )
 

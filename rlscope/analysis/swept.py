@@ -241,7 +241,7 @@ class SweptSample(NamedTuple):
 
 
 class SweptMessage(NamedTuple):
-    """What was read from or written to a pipe or socket in an operation.
+    """This is what was read from or written to a pipe or socket in an operation.
 
     Attributes:
         stage: The stage of the operation.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Format:
     """A format that a trace is written in, by `write_NAME` of `rlscope/export/NAME.py`.
 
-    That is given the run, and what takes the bytes of the file, or the path of the folder. It returns how much it wrote.
+    That gets the run, and what takes the bytes of the file, or the path of the folder; it returns how much it wrote.
     A format without a place for rlscope's mark has `is_NAME` beside it, which tells its files.
 
     Attributes:

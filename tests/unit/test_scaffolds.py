@@ -85,14 +85,19 @@ def test_what_is_begun_passes_the_tests_of_its_kind(kind: str, copied: Path) -> 
     name, filled, tests, count = BEGUN[kind]
     begun = run(copied, "scripts/scaffold.py", kind, name)
     assert begun.returncode == 0, begun.stderr
-    for module in (copied / "rlscope").glob("*.so"):  # as `make build` leaves them
-        module.touch()
+    touch_modules(copied)
     written = written_by(begun)
     for state, path in written:
         if state == "new":
             fill_in(copied / path, name, filled)
     check_style(copied, [path for _, path in written])
     assert_pass(copied, count, *tests)
+
+
+def touch_modules(copy: Path) -> None:
+    """Makes compiled modules as new as `make build` leaves them."""
+    for module in (copy / "rlscope").glob("*.so"):
+        module.touch()
 
 
 def written_by(begun: "subprocess.CompletedProcess[str]") -> list[tuple[str, str]]:
@@ -128,15 +133,13 @@ def test_a_record_that_is_begun_is_in_each_home_of_the_format(with_record: Path)
     declaring = sorted(str(path.relative_to(with_record)) for path in with_record.glob("rlscope/analysis/**/swept*.py"))
     run(with_record, "cmake/tagged_records.py", "generated/tagged_records.h")
     run(with_record, "cmake/swept_rows.py", "generated/swept_rows.h", *declaring)
-    options = ["-std=c++20", "-fsyntax-only", *(f"-I{folder}" for folder in [generated, *folders])]
-    for name in ("sweep", "reports"):
-        compiled = subprocess.run(
-            ["g++", *options, with_record / f"src/analysis/sweep/{name}.cpp"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert compiled.returncode == 0, compiled.stderr
+    options = ["-std=c++20", "-fsyntax-only", *(f"-I{folder}" for folder in [with_record, generated, *folders])]
+    sources = "".join(f'#include "src/analysis/sweep/{name}.cpp"\n' for name in ("sweep", "reports"))
+    compiled = subprocess.run(
+        ["g++", *options, "-x", "c++", "-"], cwd=with_record, input=sources, capture_output=True, text=True, check=False
+    )
+    assert compiled.returncode == 0, compiled.stderr
+    touch_modules(with_record)
     schemas = "tests/unit/test_schemas.py::test_the_files_are_those_that_the_classes_give"
     assert_pass(with_record, 32, "tests/unit/test_trace_format_sources.py", schemas)
 
@@ -148,8 +151,7 @@ def test_a_record_that_is_begun_is_read(with_record: Path) -> None:
     for command in (["cmake", "-S", ".", "-B", "build", *options], build):
         built = subprocess.run(command, cwd=with_record, capture_output=True, text=True, check=False)
         assert built.returncode == 0, built.stderr + built.stdout
-    for module in (with_record / "rlscope").glob("*.so"):
-        module.touch()
+    touch_modules(with_record)
     assert_pass(with_record, 3, "-k", RECORD, "tests/unit/test_analysis_golden.py")
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from rlscope.analysis.rows import Row, Rows
 from rlscope.analysis.sweep import TraceSweep
 from rlscope.analysis.tables.dependencies import End, end_of, sends
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MessageRow(Row):
-    """What a process wrote to another one, or read of what that wrote.
+    """This is what a process wrote to another one, or read of what that wrote.
 
     Attributes:
         process: The process.
