@@ -54,7 +54,8 @@ class RowType(type):
         slots = {column: cls.__dict__[column] for column in cls.__dict__["_defaults"]}
         for column, default in cls.__dict__["_defaults"].items():
             setattr(cls, column, default)
-        dataclass(frozen=True, eq=False, repr=False)(cls)
+        made: type = cls
+        dataclass(frozen=True, eq=False, repr=False)(made)
         for column, slot in slots.items():
             setattr(cls, column, slot)
         return cls.__dict__[name]

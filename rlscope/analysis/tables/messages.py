@@ -46,13 +46,14 @@ def message_rows(swept: TraceSweep) -> Rows[MessageRow]:
         users.setdefault((end, is_sent), Counter())[process] += row.message_bytes
     counts: Counter[tuple[str, str, str, bool, str]] = Counter()
     sizes: Counter[tuple[str, str, str, bool, str]] = Counter()
-    for key, end, row in found:
+    for key, end, moved in found:
         others = {name: size for name, size in users.get((end, not key[3]), {}).items() if name != key[0]}
         for peer, count, size in zip(
-            others or [""], _shared(row.messages, others), _shared(row.message_bytes, others), strict=True
+            others or [""], _shared(moved.messages, others), _shared(moved.message_bytes, others), strict=True
         ):
-            counts[(*key, peer)] += count
-            sizes[(*key, peer)] += size
+            place = (*key, peer)
+            counts[place] += count
+            sizes[place] += size
     return Rows(MessageRow, (MessageRow(*key, counts[key], size) for key, size in sizes.most_common()))
 
 
