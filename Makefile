@@ -76,7 +76,7 @@ NATIVE := build/native
 # The simulators of case studies, for any Python.
 SLOW_SIMULATOR := experiments/workloads/slow_simulator.abi3.so
 CARTPOLE := experiments/workloads/cartpole/libcartpole.so
-COMPILED := CMakeLists.txt pyproject.toml README.md LICENSE rlscope/version.py $(shell find src cmake -type f -not -name '*.pyc') $(wildcard rlscope/analysis/swept*.py rlscope/analysis/*/swept.py)
+COMPILED := CMakeLists.txt pyproject.toml README.md LICENSE rlscope/version.py rlscope/trace/format.py $(shell find src cmake -type f -not -name '*.pyc') $(wildcard rlscope/analysis/swept*.py rlscope/analysis/*/swept.py)
 SOURCES := $(COMPILED) $(shell find rlscope -type f -not -name '*.pyc' -not -name '*.so' -not -name built_from.json)
 
 .PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-others test-page test-pythons test-container test-scale fuzz artifacts check-claims bench guard docs archive coverage wheels sdist test-wheels test-notebook lint clean

@@ -15,6 +15,8 @@ from rlscope.trace.files import PROCESS_FILE_SUFFIX
 from rlscope.trace.manifest import write_manifest
 
 DEFAULT_BOOT_ID = bytes(range(16))
+#: What is named by the numbers of tags that are ids.
+NAMED = {"operation": (NameKind.OPERATION, Category.PYTHON), "wait": (NameKind.BOUNDARY, Category.WAIT)}
 
 
 class ThreadWriter:
@@ -70,9 +72,7 @@ class ThreadWriter:
 
     def progress(self, ticks: int, timesteps: int, total_timesteps: int = 0, is_baseline: bool = False) -> None:
         """Report progress; a baseline says where counting starts."""
-        self._append(
-            ticks, fmt.RecordKind.OTHER, fmt.OtherTag.PROGRESS, int(is_baseline) + 1, timesteps + 1, total_timesteps + 1
-        )
+        self.tagged(ticks, fmt.OtherTag.PROGRESS, int(is_baseline), timesteps, total_timesteps)
 
     def absent(self, ticks: int, blocked: int, queued: int = 0, helped: int = 0) -> None:
         """Say of the time since the record before for how long the thread was off the CPU.
@@ -83,7 +83,7 @@ class ThreadWriter:
             queued: ticks in which it was, and had no core.
             helped: of both, the blocked ones first, ticks for which threads without a stream used the CPU.
         """
-        self._append(ticks, fmt.RecordKind.OTHER, fmt.OtherTag.ABSENT, blocked + 1, queued + 1, helped + 1)
+        self.tagged(ticks, fmt.OtherTag.ABSENT, blocked, queued, helped)
 
     def task(self, ticks: int, operation: str, elapsed: int, running: int) -> None:
         """Say that an operation of a coroutine or generator has ended.
@@ -94,8 +94,7 @@ class ThreadWriter:
             elapsed: ticks for which it was open.
             running: of these, ticks in which it was not suspended.
         """
-        name_id = self._process.name_id(NameKind.OPERATION, Category.PYTHON, operation)
-        self._append(ticks, fmt.RecordKind.OTHER, fmt.OtherTag.TASK, name_id + 1, elapsed + 1, running + 1)
+        self.tagged(ticks, fmt.OtherTag.TASK, operation, elapsed, running)
 
     def sample(
         self,
@@ -116,10 +115,8 @@ class ThreadWriter:
             times: of a task's sample, ticks for which it was made, and for which it was worked on; None: a thread's.
             discarded: whether it is not trained on.
         """
-        name_id = self._process.name_id(NameKind.OPERATION, Category.PYTHON, name)
         flags = (fmt.SAMPLE_DISCARDED if discarded else 0) | (fmt.SAMPLE_OF_TASK if times is not None else 0)
-        numbers = (name_id, flags, version, tokens, *(times or (0, 0)))
-        self._append(ticks, fmt.RecordKind.OTHER, fmt.OtherTag.SAMPLE, *(number + 1 for number in numbers))
+        self.tagged(ticks, fmt.OtherTag.SAMPLE, name, flags, version, tokens, *(times or (0, 0)))
 
     def collective(
         self, ticks: int, name: str, sequence: int, called_at: int, waited_since: int | None, size: int = 0
@@ -134,19 +131,24 @@ class ThreadWriter:
             waited_since: since when the thread waited for it; None: nobody did, and when it ended is not known.
             size: its bytes.
         """
-        name_id = self._process.name_id(NameKind.BOUNDARY, Category.WAIT, name)
         flags, waited = (fmt.COLLECTIVE_UNWAITED, 0) if waited_since is None else (0, ticks - waited_since)
-        numbers = (name_id, flags, sequence, size, ticks - called_at, waited)
-        self._append(ticks, fmt.RecordKind.OTHER, fmt.OtherTag.COLLECTIVE, *(number + 1 for number in numbers))
+        self.tagged(ticks, fmt.OtherTag.COLLECTIVE, name, flags, sequence, size, ticks - called_at, waited)
 
     def memory(self, ticks: int, owner: fmt.MemoryOwner, device: int, used_bytes: int, peak_bytes: int) -> None:
         """Say how much memory is in use, and how much was at most so far."""
-        numbers = (owner, device, used_bytes, peak_bytes)
-        self._append(ticks, fmt.RecordKind.OTHER, fmt.OtherTag.MEMORY, *(number + 1 for number in numbers))
+        self.tagged(ticks, fmt.OtherTag.MEMORY, owner, device, used_bytes, peak_bytes)
 
     def cpu_time(self, ticks: int, cpu_ns: int) -> None:
         """Say for how long the thread was on a CPU since the last time, or since it began."""
-        self._append(ticks, fmt.RecordKind.OTHER, fmt.OtherTag.CPU_TIME, cpu_ns + 1)
+        self.tagged(ticks, fmt.OtherTag.CPU_TIME, cpu_ns)
+
+    def tagged(self, ticks: int, tag: fmt.OtherTag, *values: int | str) -> None:
+        """Add a record with a tag: its numbers as the tag declares them, names instead of their ids."""
+        numbers = []
+        for key, value in zip(tag.numbers, values, strict=True):
+            number = self._process.name_id(*NAMED[key], value) if isinstance(value, str) else value
+            numbers.append(number + 1)
+        self._append(ticks, fmt.RecordKind.OTHER, tag, *numbers)
 
     def close(self) -> None:
         """End the stream in an orderly way: its last chunk is closed."""

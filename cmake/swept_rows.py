@@ -1,4 +1,4 @@
-"""This file writes, as structs in C++, the named tuples in Python that declare what C++ finds.
+"""This file writes, as structs in C++, the named tuples in Python that declare what C++ finds, and its lists of them.
 
 python cmake/swept_rows.py swept_rows.h FILE.py…
 """
@@ -30,6 +30,18 @@ struct {name} {{
   auto fields() const {{ return std::tie({fields}); }}
 }};
 """
+#: The data class that has all that is found of a process. Its lists of named tuples are one struct.
+FOUND = "Swept"
+LISTS = """
+struct {name}Rows {{
+{members}
+  // Gives each list with its name.
+  template <class Take>
+  void each(Take take) const {{
+{calls}
+  }}
+}};
+"""
 
 
 class Declarations:
@@ -55,6 +67,8 @@ class Declarations:
                     if any(self._is_declared(field.annotation) for field in fields):
                         self.structs.append(self._struct(module, name, fields))
                         self.types[name] = name
+                case ast.ClassDef(name) if name == FOUND:
+                    self.structs.append(self._lists(statement))
 
     def header(self) -> str:
         """Return the file in C++."""
@@ -68,6 +82,17 @@ class Declarations:
         types = {ast.unparse(field.target): self._type(f"{module}.{name}", field.annotation) for field in fields}
         members = "\n".join(f"  {found} {field}{{}};" for field, found in types.items())
         return STRUCT.format(module=module, name=name, members=members, names=" ".join(types), fields=", ".join(types))
+
+    def _lists(self, declared: ast.ClassDef) -> str:
+        fields = [each for each in declared.body if isinstance(each, ast.AnnAssign)]
+        lists = {
+            ast.unparse(field.target): self._type(declared.name, field.annotation)
+            for field in fields
+            if ast.unparse(field.annotation).startswith("list[")
+        }
+        members = "\n".join(f"  {found} {field}{{}};" for field, found in lists.items())
+        calls = "\n".join(f'    take("{field}", {field});' for field in lists)
+        return LISTS.format(name=declared.name, members=members, calls=calls)
 
     def _type(self, where: str, annotation: ast.expr) -> str:
         match annotation:

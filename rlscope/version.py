@@ -1,4 +1,4 @@
 """This file holds the version of the package and of the trace format that it writes."""
 
 __version__ = "0.2.0.dev0"
-FORMAT_VERSION = 12
+FORMAT_VERSION = 13

@@ -1,6 +1,7 @@
-"""Write anew what the docs say of JSON, tables and rules, from the classes and files that define them."""
+"""Write anew what the docs say of JSON, tables, records and rules, from the classes and files that define them."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from experiments.verdicts.claims_schema import claims_schema
 from rlscope.analysis.analysis import Analysis
 from rlscope.export.json_schema import document_schema
 from rlscope.rules.rule import rules
+from rlscope.trace.format import OtherTag
+from rlscope.version import FORMAT_VERSION
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 SCHEMAS = {"analyze": document_schema, "claims": claims_schema}
@@ -49,14 +52,24 @@ KINDS = {
 #: After it, docs/analysis.md lists the tables, up to the next empty line.
 BEGIN = "| table | one row per | values |\n|---|---|---|\n"
 
+#: After it, docs/trace-format.md lists the records with a tag, up to the next empty line.
+END = "| end | varint `delta << 2 \\| 2` |\n"
+#: How it tells the version.
+VERSIONS = {
+    r"(?<=Format version: \*\*)\d+": FORMAT_VERSION,
+    r"(?<=Files of versions 2 to )\d+": FORMAT_VERSION - 1,
+    r"(?<=\| format_version \| )\d+": FORMAT_VERSION,
+}
+
 
 def texts() -> dict[Path, str]:
     """Return what each file is to hold."""
-    page = DOCS / "analysis.md"
-    before, begin, rest = page.read_text().partition(BEGIN)
-    _, end, after = rest.partition("\n\n")
+    pages = {
+        DOCS / "analysis.md": _listing((DOCS / "analysis.md").read_text(), BEGIN, table_list()),
+        DOCS / "trace-format.md": _listing(_dated((DOCS / "trace-format.md").read_text()), END, record_list()),
+    }
     schemas = {DOCS / "schemas" / f"{name}.schema.json": _json(make()) for name, make in SCHEMAS.items()}
-    return schemas | {page: before + begin + table_list() + end + after} | rule_pages()
+    return schemas | pages | rule_pages()
 
 
 def rule_pages() -> dict[Path, str]:
@@ -75,6 +88,32 @@ def _list_of_rules() -> str:
         ]
         parts.append("\n".join([f"## {kind}\n", "| code | name | what to do |", "|---|---|---|", *rows]))
     return "\n\n".join(parts) + "\n"
+
+
+def _listing(page: str, begin: str, listed: str) -> str:
+    """Return a page with other lines behind this one, up to the next empty line."""
+    before, _, rest = page.partition(begin)
+    return before + begin + listed + "\n\n" + rest.partition("\n\n")[2]
+
+
+def _dated(page: str) -> str:
+    for pattern, version in VERSIONS.items():
+        page = re.sub(pattern, str(version), page)
+    return page
+
+
+def record_list() -> str:
+    """Return one line of Markdown for each record with a tag."""
+    return "\n".join(
+        f"| {tag.name.lower().replace('_', ' ')} | varint `delta << 2 \\| 3`, varint {tag.value} (the tag), "
+        + ", ".join(f"varint {_number(name)} + 1" for name in tag.numbers)
+        + " |"
+        for tag in OtherTag
+    )
+
+
+def _number(name: str) -> str:
+    return "name id" if name in ("operation", "wait") else name
 
 
 def table_list() -> str:

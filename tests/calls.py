@@ -18,17 +18,6 @@ from rlscope.trace.format import (
 )
 
 WORD = 4
-#: Of records that are neither a begin nor an end, how many numbers follow the tag.
-NUMBERS = {
-    OtherTag.PROGRESS: 3,
-    OtherTag.BLOCKED: 2,
-    OtherTag.TASK: 3,
-    OtherTag.SAMPLE: 6,
-    OtherTag.COLLECTIVE: 6,
-    OtherTag.MEMORY: 4,
-    OtherTag.ABSENT: 3,
-    OtherTag.CPU_TIME: 1,
-}
 
 
 def count_calls(path: Path) -> Counter[str]:
@@ -111,7 +100,7 @@ def _records(payload: bytes) -> Iterator[tuple[int, int, list[int]]]:
             number, at = decode_varint(payload, at)
             numbers.append(number)
         if word & 3 == RecordKind.OTHER:
-            for _ in range(NUMBERS[OtherTag(numbers[0])]):
+            for _ in range(len(OtherTag(numbers[0]).numbers)):
                 number, at = decode_varint(payload, at)
                 numbers.append(number)
         yield word & 3, word >> 2, numbers

@@ -15,6 +15,7 @@ from trace_builder import (
     Sample,
     Seen,
     StacksScript,
+    Tagged,
     Task,
     ThreadScript,
     Work,
@@ -41,7 +42,7 @@ OPERATIONS = (
 )
 CHOICES = (
     *("boundary",) * 3, *("end",) * 3, "operation", "phase", "chunk", "progress", "absent", "task", "sample",
-    "collective", "memory", "ran", "ran",
+    "collective", "memory", "ran", "ran", "message",
 )  # fmt: skip
 PHASES = ("collect", "evaluation")
 #: A thread without a core is in none.
@@ -102,6 +103,9 @@ def threads(draw: st.DrawFn, stream: int, start: int) -> ThreadScript:
             thread.statements.append(Memory(ticks, owner, device, used, peak))
         elif choice == "ran":
             thread.statements.append(CpuTime(ticks, draw(st.integers(0, 20_000) | st.just(1 << 50))))
+        elif choice == "message":
+            values = draw(st.sampled_from(CALLS[Category.WAIT])), draw(st.integers(0, 1 << 40))
+            thread.statements.append(Tagged(ticks, fmt.OtherTag.MESSAGE, values))
         elif choice == "chunk":
             thread.statements.append(NewChunk())
         elif depth > 0:

@@ -18,6 +18,8 @@ The text form, one statement per line, `#` starts a comment:
     60 collective all_reduce group:0 sequence 7 called 20 waited 30 bytes 400    a call of a communicator is over
     60 collective send group:0:0>1 sequence 7 called 20                          one that nobody waited for
     60 ran 250                      for so many ns the thread was on a CPU since the last time
+    60 message os.read pipe:[3] bytes 400    any other record with a tag: the name of the operation or wait, and its
+                                    numbers by their names; what is not said is 0
     60 memory pytorch 1 used 200 peak 300            bytes of device 1, as an allocator knows them; of the host `host 0`
     chunk                           the thread or queue goes on in a new chunk
     queue 9 device=0                work of a device, or `queue 9 host` beside it; statements with start and end follow
@@ -34,7 +36,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.trace_writer import ProcessWriter, TraceWriter
+from benchmarks.trace_writer import NAMED, ProcessWriter, TraceWriter
 from rlscope._analysis import properties, sweep
 from rlscope.analysis.correction.corrected import Correction
 from rlscope.analysis.correction.costs import Bounds, Cost
@@ -118,11 +120,18 @@ class CpuTime:
 
 
 @dataclass(frozen=True)
+class Tagged:
+    ticks: int
+    tag: fmt.OtherTag
+    values: tuple[int | str, ...]  # as the tag declares them
+
+
+@dataclass(frozen=True)
 class NewChunk:
     pass
 
 
-Statement = Begin | End | Progress | Absent | Task | Sample | Collective | Memory | CpuTime | NewChunk
+Statement = Begin | End | Progress | Absent | Task | Sample | Collective | Memory | CpuTime | Tagged | NewChunk
 
 
 @dataclass(frozen=True)
@@ -270,6 +279,8 @@ def _parse_statement(line: str) -> Statement:
         return Memory(int(ticks), fmt.MemoryOwner[owner.upper()], int(device), int(used), int(peak))
     if verb == "ran":
         return CpuTime(int(ticks), int(rest))
+    if verb.upper() in fmt.OtherTag.__members__:
+        return _parse_tagged(int(ticks), fmt.OtherTag[verb.upper()], rest)
     if verb != "+":
         raise ValueError(f"no statement: {line}")
     prefix, colon, name = rest.partition(":")
@@ -278,6 +289,16 @@ def _parse_statement(line: str) -> Statement:
     if prefix == "phase":
         return phase(int(ticks), name)
     return boundary(int(ticks), Category[prefix.upper()], name)
+
+
+def _parse_tagged(ticks: int, tag: fmt.OtherTag, rest: str) -> Tagged:
+    named = tag.numbers[0] in NAMED
+    pattern = rf" ?\b({'|'.join(tag.numbers[named:])}) (\d+)"
+    given: dict[str, int | str] = {key: int(number) for key, number in re.findall(pattern, rest)}
+    name = re.sub(pattern, "", rest)
+    if not named and name:
+        raise ValueError(f"{tag.name} has the numbers {', '.join(tag.numbers)}, and no {name!r}")
+    return Tagged(ticks, tag, (*[name][:named], *(given.get(key, 0) for key in tag.numbers[named:])))
 
 
 def write_script(script: ProcessScript, directory: Path, entries_per_chunk: int = 1_000_000) -> Path:
@@ -322,6 +343,8 @@ def _add(script: ProcessScript, process: ProcessWriter) -> None:
                     stream.memory(*vars(statement).values())
                 case CpuTime(ticks, ns):
                     stream.cpu_time(ticks, ns)
+                case Tagged(ticks, tag, values):
+                    stream.tagged(ticks, tag, *values)
                 case NewChunk():
                     stream.new_chunk()
     for script_queue in script.queues:

@@ -25,6 +25,7 @@ from trace_builder import (
     Progress,
     Sample,
     Seen,
+    Tagged,
     Task,
     Work,
 )
@@ -44,6 +45,7 @@ from rlscope.model import (
     NameKind,
     Purpose,
 )
+from rlscope.trace import format as fmt
 from rlscope.trace.format import HOST, PERIODS_OF_CALLS, STACK_PERIOD_NS
 
 Stack = list[Begin]
@@ -94,7 +96,7 @@ class Gap:
 
 #: Stage, operation, layer, whether in an evaluation, and the wait.
 Doing = tuple[str, str, str, bool, str]
-Record = Begin | End | Progress | Task | Sample | Collective | Memory | CpuTime | Absent | Gap | Seen
+Record = Begin | End | Progress | Task | Sample | Collective | Memory | CpuTime | Tagged | Absent | Gap | Seen
 
 
 def boundaries_of(stack: Stack) -> Stack:
@@ -297,6 +299,8 @@ class Twin:
         self.collectives: list[tuple[Any, ...]] = []
         # Scope, time, reports of progress before, and for how long the thread was in its operation.
         self.memory: list[tuple[Memory, str, str, int, int, int]] = []
+        self.messages: Counter[tuple[str, str, str]] = Counter()  # by scope and boundary
+        self.message_bytes: Counter[tuple[str, str, str]] = Counter()
         self.lines: dict[tuple[str, str, str, str, int], list[int]] = {}  # stacks and ticks
         self.unseen: Counter[tuple[Any, ...]] = Counter()  # in Python since the last stack, by phase and scope
         self.without_core: Counter[tuple[Any, ...]] = Counter()  # of these
@@ -760,6 +764,10 @@ class Twin:
             case Memory():
                 inside = self.ticks_in_operation(stream, now)
                 self.memory.append((statement, *self.scope(stream), now, len(self.progress), inside))
+            case Tagged(_, fmt.OtherTag.MESSAGE, (str(boundary), int(size))):
+                key = (*self.scope(stream), boundary)
+                self.messages[key] += 1
+                self.message_bytes[key] += size
             case CpuTime():
                 self.read_cpu_time(stream, statement.ns)
             case End():
@@ -1018,6 +1026,7 @@ def sweep_twin(script: ProcessScript, since: int | None = None) -> dict[str, Any
             if twin.entered_waits[key] or twin.waited[key]
         },
         "cpu_times": {} if twin.is_window else {key: tuple(row) for key, row in twin.cpu_times.items()},
+        "messages": {} if twin.is_window else {key: (n, twin.message_bytes[key]) for key, n in twin.messages.items()},
         "durations": [] if twin.is_window else duration_rows(twin),
         "tasks": {name: task_row(tasks) for name, tasks in twin.tasks.items()},
         "samples": sample_rows(twin),
@@ -1186,6 +1195,7 @@ def as_dicts(found: Swept) -> dict[str, Any]:
     tables["idle"] = idle_sums(found)
     tables["waits"] = {row[:2]: row[2:] for row in found.waits}
     tables["cpu_times"] = {row[:3]: row[3:] for row in found.cpu_times}
+    tables["messages"] = {row[:3]: row[3:] for row in found.messages}
     tables["durations"] = sorted((*row[:4], list(array("Q", row.sums))) for row in found.durations)
     tables["tasks"] = {row[0]: row[1:] for row in found.tasks}
     tables["samples"] = {row[0]: row[1:] for row in found.samples}

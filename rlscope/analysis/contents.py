@@ -25,7 +25,6 @@ ENDED = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ContentsProcess(Row):
     """A process: how recording it ended, what its file holds and what is missing, and what changing chunks took."""
 
@@ -61,7 +60,6 @@ class ContentsProcess(Row):
     parent: str | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Thread(Row):
     """A thread: its number in the process, the system's id and name, and how many events it began."""
 
@@ -72,7 +70,6 @@ class Thread(Row):
     events: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CudaCall(Row):
     """This says how often a process called a function of CUDA, and whether that waits for the device."""
 
@@ -82,7 +79,6 @@ class CudaCall(Row):
     count: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ContentsDevice(Row):
     """A device that worked for a process, by CUDA's number in the process."""
 
@@ -97,7 +93,6 @@ class ContentsDevice(Row):
     memsets: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CudaProcess(Row):
     """A process that initialised CUDA: how its device work was recorded, and for how long it was not."""
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     import pandas as pd
+    from typing_extensions import dataclass_transform
+else:
+
+    def dataclass_transform(**_: bool) -> Callable[[type], type]:
+        """Tell type checkers, which see another one, that classes of a type are dataclasses."""
+        return lambda made: made
+
 
 #: What a cell holds; None is not known.
 Value = str | int | float | bool | None
@@ -26,13 +33,48 @@ _DTYPES = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Row:
+@dataclass_transform(frozen_default=True, eq_default=False)
+class RowType(type):
+    """Makes classes of rows, with slots, which become frozen dataclasses when they are first used.
+
+    That takes half a millisecond each. Every command imports all of them, and few of them have rows in a run.
+    """
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> RowType:
+        """Make a class of rows whose fields have slots; their defaults wait until it is used."""
+        columns = namespace.get("__annotations__", {})
+        namespace["_defaults"] = {column: namespace.pop(column) for column in columns if column in namespace}
+        namespace["__slots__"] = tuple(columns)
+        return super().__new__(cls, name, bases, namespace)
+
+    def __getattr__(cls, name: str) -> Any:
+        """Make it a dataclass where it is asked for what those have."""
+        if name != "__dataclass_fields__" or cls.__base__ is object:
+            raise AttributeError(name)
+        slots = {column: cls.__dict__[column] for column in cls.__dict__["_defaults"]}
+        for column, default in cls.__dict__["_defaults"].items():
+            setattr(cls, column, default)
+        made: type = cls
+        dataclass(frozen=True, eq=False, repr=False)(made)
+        for column, slot in slots.items():
+            setattr(cls, column, slot)
+        return cls.__dict__[name]
+
+
+class Row(metaclass=RowType):
     """A row of an analysis. Each field is a column; `from_` is called `from` there, which is a word of Python.
 
-    Rows of one class are equal when their fields are. That stands here once, for a dataclass with methods of its own
-    takes a third longer to make; each command makes all of them.
+    Rows of one class are equal when their fields are.
     """
+
+    def __init__(self, *cells: Any, **named: Any) -> None:
+        """Make the first row of a class: from then on the class has a method of its own for that."""
+        fields(type(self))
+        type(self).__init__(self, *cells, **named)
+
+    def __reduce__(self) -> tuple[type[Row], tuple[Value, ...]]:
+        """Give pickle what makes the same row."""
+        return type(self), self.values()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Row) or type(other) is not type(self):

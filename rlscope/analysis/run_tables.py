@@ -61,6 +61,7 @@ from rlscope.analysis.tables.crossings import CrossingRow, crossing_rows
 from rlscope.analysis.tables.dependencies import wait_rows
 from rlscope.analysis.tables.durations import DurationRow, duration_rows
 from rlscope.analysis.tables.loop import Life, Loops, life_of, loops_of, outside_rows
+from rlscope.analysis.tables.messages import MessageRow, message_rows
 from rlscope.analysis.tables.processes import machine_rows, phase_rows, process_rows
 from rlscope.analysis.tables.purposes import PurposeRow, purpose_rows
 from rlscope.analysis.tables.samples import SampleRow, SampleTailRow, TokenRates, sample_rows, tail_rows, token_rates
@@ -312,6 +313,15 @@ class RunTables(Tables):
         values="count, seconds of category `wait`, of these in operations, of these in the training loop",
         title="Waits",
         largest="wait_s",
+    )
+    messages = _Table(
+        MessageRow,
+        lambda run, found: message_rows(run.swept),
+        needs="messages",
+        per="process, stage, operation, direction, process at the other end of the pipe or socket",
+        values="how often functions of Python wrote or read, and bytes",
+        title="Messages",
+        largest="bytes",
     )
     cpu_times = _Table(
         CpuTimeRow,

@@ -240,6 +240,24 @@ class SweptSample(NamedTuple):
     queue_ticks: Ticks
 
 
+class SweptMessage(NamedTuple):
+    """This is what was read from or written to a pipe or socket in an operation.
+
+    Attributes:
+        stage: The stage of the operation.
+        operation: Its name, or that of no operation.
+        boundary: The function that read or wrote, and behind a space the channel.
+        messages: How often it did.
+        message_bytes: How many bytes.
+    """
+
+    stage: Label
+    operation: Label
+    boundary: Label
+    messages: Count
+    message_bytes: ByteCount
+
+
 class SweptSampleTail(NamedTuple):
     """The time from when 90 % of the samples between two reports of progress were complete until all were.
 
@@ -405,6 +423,7 @@ class Swept:
         cpu_times: How long threads were in operations, and on a CPU meanwhile; empty for a window.
         durations: How long operations took each time, of those that ended 16 times or more; empty for a window.
         samples: The samples that were reported, in alphabetical order of their names.
+        messages: What was read from and written to pipes and sockets; empty for a window.
         sample_tails: The tail of each iteration with samples.
         collectives: The calls of communicators.
         lines: The time in Python by line, those with most first; their ticks sum to those of category python in
@@ -461,6 +480,7 @@ class Swept:
     cpu_times: list[SweptCpuTime]
     durations: list[SweptDuration]
     samples: list[SweptSample]
+    messages: list[SweptMessage]
     sample_tails: list[SweptSampleTail]
     collectives: SweptCollectives
     lines: list[SweptLine]

@@ -5,12 +5,9 @@ Seconds of the run count from the start of its first process. What is not known 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rlscope.analysis.rows import Row
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ProcessRow(Row):
     """A process.
 
@@ -55,7 +52,6 @@ class ProcessRow(Row):
     beside_s: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TrainingRow(Row):
     """A training of a process. One begins where a library says so, or where fewer timesteps are reported than before.
 
@@ -76,7 +72,6 @@ class TrainingRow(Row):
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BreakdownRow(Row):
     """Time of one kind. Of a process the seconds sum to its `wall_s`, the corrected ones to its `corrected_wall_s`.
 
@@ -110,7 +105,6 @@ class BreakdownRow(Row):
     corrected_high_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class OutsideRow(Row):
     """Time in no operation and no phase: `before` the training loop, `in` it or `after` it."""
 
@@ -121,7 +115,6 @@ class OutsideRow(Row):
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ThreadRow(Row):
     """A thread's own view: its number in the process, and as in `BreakdownRow`. The seconds sum to its part in it."""
 
@@ -137,7 +130,6 @@ class ThreadRow(Row):
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PhaseRow(Row):
     """A phase of a process, `(none)` included.
 
@@ -162,7 +154,6 @@ class PhaseRow(Row):
     wait_s: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class WaitRow(Row):
     """This is what a process waited in.
 
@@ -191,7 +182,6 @@ class WaitRow(Row):
     in_loop_s: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CpuTimeRow(Row):
     """Processor time of an operation: of the threads that were in it, and in no inner one.
 
@@ -216,7 +206,6 @@ class CpuTimeRow(Row):
     cpu_s: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TaskRow(Row):
     """An operation of coroutines or generators that were suspended inside it.
 
@@ -241,7 +230,6 @@ class TaskRow(Row):
     elapsed_max_s: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DependencyRow(Row):
     """A wait of a process for another one, `on`, by the channel between them, its `stream`.
 
@@ -256,7 +244,6 @@ class DependencyRow(Row):
     wait_s: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TransitionRow(Row):
     """This says how often a stage's operation went from one category into another, also per iteration and timestep
     of the run.
@@ -274,7 +261,6 @@ class TransitionRow(Row):
     per_timestep: float | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CallRow(Row):
     """A function that an operation called in a layer. Of a process the seconds, as recorded, sum to its `wall_s`.
 
@@ -297,7 +283,6 @@ class CallRow(Row):
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class IterationRow(Row):
     """An iteration lasts from one report of progress of a process to the next.
 
@@ -314,7 +299,6 @@ class IterationRow(Row):
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MachineRow(Row):
     """A machine, from one start of it to the next.
 
@@ -340,7 +324,6 @@ class MachineRow(Row):
     unanswered: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CounterRow(Row):
     """A hardware counter while work ran that an operation launched.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,30 +13,54 @@ import click
 from rlscope.cli.options import NamedPath, Times, force_option
 from rlscope.cli.progress import reading_bar
 from rlscope.errors import UsageError
-from rlscope.outputs import Output, OutputFolder
+from rlscope.outputs import Output, OutputFolder, is_marked
 from rlscope.trace.reader import open_trace
 
 if TYPE_CHECKING:
     from rlscope.export.run import ExportRun
 
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """A format that a trace is written in, by `write_NAME` of `rlscope/export/NAME.py`.
+
+    That gets the run, and what takes the bytes of the file, or the path of the folder; it returns how much it wrote.
+    A format without a place for rlscope's mark has `is_NAME` beside it, which tells its files.
+
+    Attributes:
+        counted: What it has, and `write_NAME` counts.
+        is_folder: Whether it is a directory.
+        has_window: Whether a part of a run can be written; else it has sums of the whole.
+        is_for_browsers: Whether browsers show it, which hold a part of a long run.
+        package: What has to be installed for it.
+    """
+
+    counted: str = "slices"
+    is_folder: bool = False
+    has_window: bool = True
+    is_for_browsers: bool = False
+    package: str = ""
+
+
+FORMATS = {
+    "perfetto": Format(is_for_browsers=True),
+    "chrome": Format(is_for_browsers=True),
+    "parquet": Format(is_folder=True),
+    "folded": Format(counted="lines", has_window=False),
+    "tensorboard": Format(counted="points", is_folder=True, has_window=False, package="tensorboard"),
+}
+#: A file with this ending is written for `parquet` too: the slices alone, in Arrow's format.
+ARROW = ".arrow"
 #: A browser holds about 2 GB, at two to four times the file's size.
 MOST_SLICES_OF_A_BROWSER = 20_000_000
-FORMATS = ("perfetto", "chrome", "parquet", "folded", "tensorboard")
-#: Of the others each is a file.
-FOLDERS = ("parquet", "tensorboard")
-#: With this ending `parquet` is a file too, of Arrow's format.
-ARROW = ".arrow"
-COUNTED = {"folded": "lines", "tensorboard": "points"}
 #: So many parts of a process's life have a point each in TensorBoard, which shows no more of a series and picks some at
 #: random where there are more, and rows in the table of bins.
 PARTS = 1000
-#: These are of the whole run.
-WITHOUT_WINDOW = ("folded", "tensorboard")
 
 
 @click.command()
 @click.argument("trace", metavar="DIR", type=NamedPath(is_trace=True))
-@click.option("--to", "target", required=True, type=click.Choice(FORMATS), help="The format.")
+@click.option("--to", "target", required=True, type=click.Choice(tuple(FORMATS)), help="The format.")
 @click.option(
     "-o",
     "--output",
@@ -67,11 +92,15 @@ def export(
       rlscope export trace --to folded -o trace.folded
       rlscope export trace --to tensorboard -o logs/trace
     """
-    if target in WITHOUT_WINDOW and window is not None:
+    written = FORMATS[target]
+    if not written.has_window and window is not None:
         raise UsageError(f"--window was given, but {target} has sums of the whole run; leave it out")
-    if target == "tensorboard" and find_spec("tensorboard") is None:
-        raise UsageError("the package tensorboard, which writes its files, was expected; pip install tensorboard")
-    place = place_of(target, output, force)
+    if written.package and find_spec(written.package) is None:
+        raise UsageError(
+            f"the package {written.package}, which writes its files, was expected; pip install {written.package}"
+        )
+    is_arrow = target == "parquet" and output.suffix == ARROW
+    place = place_of("arrow" if is_arrow else target, written.is_folder and not is_arrow, output, force)
     # With what reads and writes tables, for which `rlscope --help` need not wait.
     from rlscope.export.run import export_run
 
@@ -79,9 +108,9 @@ def export(
     with reading_bar("exporting", (opened, opened)):
         run = export_run(opened, window, recover, PARTS if isinstance(place, OutputFolder) else 0)
         with place.writing() as unfinished:
-            count = write_target(run, target, unfinished)
-    click.echo(f"wrote {count:,} {COUNTED.get(target, 'slices')}: {output}")
-    if target in ("perfetto", "chrome") and count > MOST_SLICES_OF_A_BROWSER:
+            count = write_target(run, "arrow" if is_arrow else target, unfinished)
+    click.echo(f"wrote {count:,} {written.counted}: {output}")
+    if written.is_for_browsers and count > MOST_SLICES_OF_A_BROWSER:
         click.echo(
             f"a browser holds about {MOST_SLICES_OF_A_BROWSER:,} slices; for a part of the run add --window, as in "
             "--window 10:12.5",
@@ -89,42 +118,23 @@ def export(
         )
 
 
-def place_of(target: str, output: Path, is_forced: bool) -> Output | OutputFolder:
-    """Return what a target is written as: a folder, or a file, as the slices of `parquet` in Arrow's format are."""
-    if target in FOLDERS and (target, output.suffix) != ("parquet", ARROW):
+def place_of(name: str, is_folder: bool, output: Path, is_forced: bool) -> Output | OutputFolder:
+    """Return the folder or the file that is to be written by `rlscope/export/NAME.py`."""
+    if is_folder:
         return OutputFolder(output, is_forced, is_alone=True)
-    if target == "folded":
-        from rlscope.export.folded import is_folded
-
-        return Output(output, is_forced, is_folded)
-    return Output(output, is_forced)
+    is_known = getattr(import_module(f"rlscope.export.{name}"), f"is_{name}", is_marked)
+    return Output(output, is_forced, is_known)
 
 
-def write_target(run: ExportRun, target: str, output: Path) -> int:
+def write_target(run: ExportRun, name: str, output: Path) -> int:
     """Write into the folder or file, and return how many slices, lines or points it has.
 
     A folder needs `PARTS` bins per process.
     """
-    if target == "parquet" and output.is_dir():
-        from rlscope.export.parquet import write_parquet
-
-        return write_parquet(run, output)
-    if target == "parquet":
-        from rlscope.export.arrow import write_arrow
-
-        return write_arrow(run, output)
-    if target == "tensorboard":
-        from rlscope.export.tensorboard import write_tensorboard
-
-        return write_tensorboard(run, output)
-    writer: Callable[[ExportRun, Callable[[bytes], object]], int]
-    if target == "perfetto":
-        from rlscope.export.perfetto import write_perfetto as writer
-    elif target == "chrome":
-        from rlscope.export.chrome import write_chrome as writer
-    else:
-        from rlscope.export.folded import write_folded as writer
+    write = getattr(import_module(f"rlscope.export.{name}"), f"write_{name}")
+    if output.is_dir() or name == "arrow":
+        return int(write(run, output))
     from rlscope.export.files import stream
 
     with stream(output) as file:
-        return writer(run, file.write)
+        return int(write(run, file.write))

@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rich.cells import cell_len
-
 from rlscope.analysis.outline.tree import Branch, Line
-from rlscope.report.screen import Screen, padded
+from rlscope.report.screen import Screen, cell_len, padded
 from rlscope.text.numbers import duration, duration_ends, percent
 
 LEAST_BAR, MOST_BAR = 12, 40

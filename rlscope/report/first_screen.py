@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rich.cells import cell_len
-
 from rlscope.analysis.account.observations import observations
 from rlscope.analysis.account.words import Line, account_lines, account_title, folded, unknown_share, unnamed_share
 from rlscope.analysis.analysis import Analysis
-from rlscope.report.screen import Screen, padded, print_parts
+from rlscope.report.screen import Screen, cell_len, padded, print_parts
 from rlscope.report.sentences import counter_lines, misnested_lines, stage_name_lines
 from rlscope.rules.rule import finding_text, rules
 from rlscope.text.numbers import duration, percent

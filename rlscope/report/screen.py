@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import click
-from rich.cells import cell_len
 
 from rlscope.text import printable
 
@@ -17,6 +16,15 @@ USUAL_WIDTH = 80
 LEAST_WIDTH = 40
 #: A bar has a full block for each of its cells, and one of these for the eighths of the last one.
 EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def cell_len(text: str) -> int:
+    """Return how many columns of a terminal a text takes."""
+    if text.isascii() and text.isprintable():
+        return len(text)
+    from rich.cells import cell_len  # and its tables, which most screens do without
+
+    return cell_len(text)
 
 
 @dataclass(frozen=True)

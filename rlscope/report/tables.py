@@ -5,11 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 
-from rich.cells import cell_len
-
 from rlscope.analysis.rows import Record, Value
 from rlscope.model import NO_OPERATION
-from rlscope.report.screen import Screen, packed, padded
+from rlscope.report.screen import Screen, cell_len, packed, padded
 from rlscope.text.numbers import count, digits, in_percent
 
 #: A table of more is not read; a name such as `step 17` makes millions.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from rlscope.analysis.rows import Row
@@ -41,7 +40,6 @@ class Found(NamedTuple):
     is_bound: bool = True
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FindingRow(Row):
     """A change that a rule found for a run.
 

@@ -77,16 +77,45 @@ class RecordKind(IntEnum):
 
 
 class OtherTag(IntEnum):
-    """The second number of a record that is neither a begin nor an end."""
+    """The second number of a record that is neither a begin nor an end.
 
-    PROGRESS = 1
-    BLOCKED = 2  # up to version 9
-    TASK = 3
-    SAMPLE = 4
-    COLLECTIVE = 5
-    MEMORY = 6
-    ABSENT = 7
-    CPU_TIME = 8
+    It is declared with the names of the numbers that follow it, which are stored as value + 1. C++ has each record as a
+    struct of these, which `cmake/tagged_records.py` writes. `operation` and `wait` are ids of names, in the catalog's
+    entries of operations and of boundaries of category `wait`.
+
+    Attributes:
+        numbers: Their names.
+    """
+
+    numbers: tuple[str, ...]
+
+    def __new__(cls, value: int, *numbers: str) -> "OtherTag":
+        """Make a member of its number and its columns."""
+        tag = int.__new__(cls, value)
+        tag._value_ = value
+        tag.numbers = numbers
+        return tag
+
+    PROGRESS = 1, "flags", "timesteps", "total_timesteps"
+    #: Up to version 9: of the time since the record before it, how long the thread was blocked, and how much of a CPU
+    #: threads without a stream used meanwhile.
+    BLOCKED = 2, "blocked_ticks", "helped_ticks"
+    #: An operation of a coroutine or generator has ended: how long it was open, and ran.
+    TASK = 3, "operation", "elapsed_ticks", "running_ticks"
+    #: A sample is complete: for how long it was made, and for how long of that its task was in an operation that
+    #: encloses no other; 0 where that is not known.
+    SAMPLE = 4, "operation", "flags", "version", "tokens", "elapsed_ticks", "working_ticks"
+    #: A call of a communicator is over: its number among the communicator's, bytes, how long ago it was called, and for
+    #: how long of that its thread waited for it.
+    COLLECTIVE = 5, "wait", "flags", "sequence", "bytes", "elapsed_ticks", "waited_ticks"
+    #: Whose memory, the device's number in the process, bytes in use, and the most that were so far.
+    MEMORY = 6, "owner", "device", "used_bytes", "peak_bytes"
+    #: As BLOCKED, and how long the thread was in line for a CPU.
+    ABSENT = 7, "blocked_ticks", "queued_ticks", "helped_ticks"
+    #: For how many ns the thread was on a CPU since the last one, or since its first chunk began.
+    CPU_TIME = 8, "cpu_ns"
+    #: The call that ended with the record before it read or wrote so many bytes of a pipe or socket.
+    MESSAGE = 9, "wait", "bytes"
 
 
 class MemoryOwner(IntEnum):

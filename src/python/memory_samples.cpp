@@ -25,6 +25,10 @@ constexpr uint64_t kNever = UINT64_MAX;
 std::atomic<uint64_t> g_due_ns{0};
 std::atomic<bool> g_is_host_known{false};  // and nothing but devices are to be looked at
 
+void record(StreamWriter& writer, MemoryOwner owner, uint64_t device, uint64_t used_bytes, uint64_t peak_bytes) {
+  if (peak_bytes) writer.report(MemoryNumbers{static_cast<uint64_t>(owner), device, used_bytes, peak_bytes});
+}
+
 // ---- the host
 
 uint64_t bytes_of(const char* status, const char* key) {
@@ -40,7 +44,7 @@ void record_host(StreamWriter& writer) {
   close(file);
   if (bytes <= 0) return;
   status[bytes] = 0;
-  writer.memory({MemoryOwner::kHost, 0, bytes_of(status, "\nVmRSS:"), bytes_of(status, "\nVmHWM:")});
+  record(writer, MemoryOwner::kHost, 0, bytes_of(status, "\nVmRSS:"), bytes_of(status, "\nVmHWM:"));
 }
 
 // ---- devices. Objects are new references, or null, unless it is said; what an allocator does not tell is not recorded.
@@ -60,10 +64,6 @@ PyObject* item_at(PyObject* dict, const char* key) {
 uint64_t number_of(PyObject* value) {
   uint64_t number = value && PyLong_Check(value) ? PyLong_AsUnsignedLongLong(value) : 0;
   return PyErr_Occurred() ? 0 : number;
-}
-
-void record(StreamWriter& writer, MemoryOwner owner, uint64_t device, uint64_t used_bytes, uint64_t peak_bytes) {
-  if (peak_bytes) writer.memory({owner, device, used_bytes, peak_bytes});
 }
 
 // In a forked child another thread of the parent may hold an allocator's lock for good.

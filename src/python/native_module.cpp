@@ -108,7 +108,7 @@ PyObject* record_progress(PyObject*, PyObject* args) {
   int is_baseline;
   unsigned long long timesteps, total_timesteps;
   if (!PyArg_ParseTuple(args, "pKK", &is_baseline, &timesteps, &total_timesteps)) return nullptr;
-  if (StreamWriter* writer = Session::writer()) writer->progress(is_baseline, timesteps, total_timesteps);
+  if (StreamWriter* writer = Session::writer()) writer->report(ProgressNumbers{is_baseline != 0, timesteps, total_timesteps});
   Py_RETURN_NONE;
 }
 

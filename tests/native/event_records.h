@@ -42,7 +42,7 @@ inline EventRecord read_event_record(const uint8_t*& cursor, uint32_t stream, Ch
     uint64_t& expected = chunk.expected[chunk.begun % kExpectedNames];
     chunk.begun = record.tag_or_name = expected = is_expected ? expected : decode_varint(cursor);
   }
-  int count = record.kind != kOther ? 0 : record.tag_or_name == kCpuTime ? 1 : 3;
+  int count = record.kind == kOther ? kNumbersOfTag[record.tag_or_name] : 0;
   for (int i = 0; i < count; i++) record.values.push_back(decode_varint(cursor));
   return record;
 }

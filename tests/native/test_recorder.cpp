@@ -170,8 +170,8 @@ TEST_F(Recorder, AThreadThatOutlivesTheRecordingEndsNothing) {
 
 TEST_F(Recorder, ProgressIsKept) {
   StreamWriter* writer = Session::writer();
-  writer->progress(true, 0, 1'000'000'000);
-  for (uint64_t i = 1; i <= 5000; i++) writer->progress(false, i * 1'000'000'000'000, 1ull << 50);
+  writer->report(ProgressNumbers{1, 0, 1'000'000'000});
+  for (uint64_t i = 1; i <= 5000; i++) writer->report(ProgressNumbers{0, i * 1'000'000'000'000, 1ull << 50});
   SweepResult result = stop_and_read();
   ASSERT_EQ(result.trainings.size(), 1u);
   EXPECT_EQ(result.trainings[0].iterations, 5000u);
@@ -182,7 +182,7 @@ TEST_F(Recorder, ProgressIsKept) {
 TEST_F(Recorder, TasksAreKept) {
   CodedId outer = operation("outer");
   StreamWriter* writer = Session::writer();
-  for (uint64_t i = 1; i <= 5000; i++) writer->task(outer.id, i << 30, i);
+  for (uint64_t i = 1; i <= 5000; i++) writer->report_with_last(TaskNumbers{outer.id, i << 30, i});
   SweepResult result = stop_and_read();
   ASSERT_EQ(result.tasks.size(), 1u);
   const SweptTask& row = result.tasks[0];
@@ -198,7 +198,7 @@ TEST_F(Recorder, TasksAreKept) {
 TEST_F(Recorder, SamplesAreKept) {
   CodedId outer = operation("outer");
   StreamWriter* writer = Session::writer();
-  for (uint64_t i = 1; i <= 5000; i++) writer->sample({outer.id, kSampleOfTask, i, 1ull << 40, i << 30, i << 29});
+  for (uint64_t i = 1; i <= 5000; i++) writer->report(SampleNumbers{outer.id, kSampleOfTask, i, 1ull << 40, i << 30, i << 29});
   SweepResult result = stop_and_read();
   ASSERT_EQ(result.samples.size(), 1u);
   const SweptSample& row = result.samples[0];
@@ -210,6 +210,17 @@ TEST_F(Recorder, SamplesAreKept) {
   EXPECT_EQ(row.queue_ticks, (5000ull * 5001 / 2) << 29);
   ASSERT_EQ(result.sample_tails.size(), 1u);
   EXPECT_EQ(result.sample_tails[0].samples, 5000u);
+}
+
+TEST_F(Recorder, MessagesAreKept) {
+  CodedId wait = Session::intern(NameKind::kBoundary, Category::kWait, "posix.write pipe:[3]");
+  StreamWriter* writer = Session::writer();
+  for (uint64_t i = 1; i <= 5000; i++) writer->report_with_last(MessageNumbers{wait.id, i << 30});
+  SweepResult result = stop_and_read();
+  ASSERT_EQ(result.messages.size(), 1u);
+  EXPECT_EQ(result.messages[0].boundary, "posix.write pipe:[3]");
+  EXPECT_EQ(result.messages[0].messages, 5000u);
+  EXPECT_EQ(result.messages[0].message_bytes, (5000ull * 5001 / 2) << 30);
 }
 
 TEST_F(Recorder, CollectivesAreKept) {
@@ -234,7 +245,7 @@ TEST_F(Recorder, CollectivesAreKept) {
 
 TEST_F(Recorder, MemoryIsKeptAndOfMuchEverySecondSample) {
   StreamWriter* writer = Session::writer();
-  for (uint64_t i = 0; i < 5000; i++) writer->memory({MemoryOwner::kPytorch, 3, i, 1ull << 40});
+  for (uint64_t i = 0; i < 5000; i++) writer->report(MemoryNumbers{static_cast<uint64_t>(MemoryOwner::kPytorch), 3, i, 1ull << 40});
   SweepResult result = stop_and_read();
   ASSERT_EQ(result.memory.size(), 1u);
   EXPECT_EQ(result.memory[0].device, 3u);

@@ -30,7 +30,7 @@ TEST_F(Threads, NameAndReportWhileOthersRecord) {
         CodedId id = Session::intern(NameKind::kBoundary, Category::kBackend, name);
         StreamWriter* writer = Session::writer();
         writer->begin(id);
-        writer->progress(false, static_cast<uint64_t>(i), kNames);
+        writer->report(ProgressNumbers{0, static_cast<uint64_t>(i), kNames});
         writer->end();
         if (i % 10 == 0) Session::write_properties("{\"last\": " + std::to_string(i) + "}");
         if (Session::kind_of(id.id) != NameKind::kBoundary) std::abort();

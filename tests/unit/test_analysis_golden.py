@@ -20,7 +20,7 @@ from rlscope.trace.reader import open_trace
 TABLES = (
     "breakdown", "threads", "transitions", "evaluation_transitions", "waits", "tasks", "samples", "cuda_calls",
     "devices", "device_operations", "device_work", "corrected", "outside", "idle", "lines", "sync_points",
-    "call_sites", "memory", "cpu_times", "purposes", "stack_times",
+    "call_sites", "memory", "messages", "cpu_times", "purposes", "stack_times",
 )  # fmt: skip
 GOLDEN = Path(__file__).parent.parent / "golden"
 CASES = sorted(path.name.removesuffix(".trace.txt") for path in GOLDEN.glob("*.trace.txt"))

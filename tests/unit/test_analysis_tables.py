@@ -70,14 +70,13 @@ def test_document(analysis: Analysis) -> None:
     assert document.pop("cores")["no_core_share"] == 0
     assert {row["process"] for row in account} == {"trainer"}
     assert sum(round(row["seconds"] * 1e9) for row in account) == 1000
-    assert document == {
+    assert {name: value for name, value in document.items() if value != []} == {
         "schema": 1,
         "life": {"process": "trainer", "wall_ns": 1000, "starting_up_ns": 0, "loop_ns": 800, "evaluation_ns": 0,
                  "afterwards_ns": 200, "unplaced_ns": 0},
-        "command": "python train.py", "findings": [], "durations": [], "possible_evaluations": [],
-        "complete": True, "why": [], "dropped_events": 0, "misnested_operations": 0, "tasks": [],
-        "without_stacks": [],
-        "samples": [], "sample_tails": [], "tokens": None, "tokens_per_s": None, "trained_tokens_per_s": None,
+        "command": "python train.py",
+        "complete": True, "dropped_events": 0, "misnested_operations": 0,
+        "tokens": None, "tokens_per_s": None, "trained_tokens_per_s": None,
         "transitions": [
             {"process": "trainer", "stage": "(none)", "operation": "(none)", "from": "python", "to": "wait", "count": 1,
              "per_iteration": 0.5, "per_timestep": 0.01},
@@ -92,10 +91,7 @@ def test_document(analysis: Analysis) -> None:
             {"machine": DEFAULT_BOOT_ID.hex()[:8], "boot_id": DEFAULT_BOOT_ID.hex(), "processes": 3,
              "placed": "reference", "ahead_s": 0.0, "error_s": 0.0, "drift_ppm": 0.0, "unanswered": 0},
         ],
-        "gpu": [], "gpu_operations": [], "counters": [], "counter_runs": None,
-        "device_timeline": [], "device_idle": [], "device_shares": [], "device_switches": [], "dependencies": [],
-        "launches": [], "cpu_times": [], "sync_points": [], "memory": [], "memory_growth": [],
-        "collectives": [], "ranks": [], "stragglers": [], "collective_kernels": [], "device_ranks": [],
+        "counter_runs": None,
         "trainings": [
             {"process": "trainer", "training": 1, "iterations": 2, "timesteps": 100, "total_timesteps": 1000,
              "seconds": pytest.approx(7e-7)},

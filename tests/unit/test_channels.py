@@ -10,6 +10,7 @@ import select
 import signal
 import socket
 import threading
+from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import pytest
 from calls import count_calls
 
 from rlscope import _native
+from rlscope._analysis import sweep
 from rlscope.model import Category
 
 FILE_METHODS = "read readall readinto write".split()
@@ -99,6 +101,41 @@ def test_a_wait_has_the_name_of_what_it_is_for_unless_the_channel_says_it(
     }
     os.close(reader)
     os.close(writer)
+
+
+def test_each_function_has_the_bytes_that_it_moved(
+    recording: Callable[[], dict[str, int]],
+    tcp_pair: tuple[socket.socket, socket.socket],
+    in_process: Callable[[], Path],
+) -> None:
+    (client, accepted), (reader, writer) = tcp_pair, os.pipe()
+    buffer = bytearray(100)
+    with open(reader, "rb", buffering=0) as read_file, open(writer, "wb", buffering=0) as written_file:
+        written_file.write(memoryview(bytes(1000)))
+        assert os.write(writer, b"x" * 2000) == 2000
+        assert len(os.read(reader, 11)) == 11
+        assert len(read_file.read(12)) == 12
+        assert read_file.readinto(memoryview(buffer)[:13]) == 13
+        written_file.close()
+        assert len(read_file.readall()) == 2964
+    client.send(bytes(21))
+    client.sendall(array("d", range(22)))
+    client.sendmsg([bytes(1), bytes(22)])
+    client.sendto(bytes(24), client.getpeername())
+    with contextlib.suppress(BlockingIOError):  # nothing is moved
+        client.recv(1, socket.MSG_DONTWAIT)
+    assert len(accepted.recv(1)) == accepted.recv_into(buffer, 1) == 1
+    assert len(accepted.recvfrom(2)[0]) == accepted.recvfrom_into(buffer, 2)[0] == 2
+    assert len(accepted.recvmsg(3)[0]) == accepted.recvmsg_into([memoryview(buffer)[:3]])[0] == 3
+    recording()
+    found = {row.boundary.partition(" ")[0]: row.message_bytes for row in sweep(in_process()).messages}
+    assert found == {
+        "_io.FileIO.write": 1000, "posix.write": 2000, "posix.read": 11, "_io.FileIO.read": 12,
+        "_io.FileIO.readinto": 13, "_io.FileIO.readall": 2964, "_socket.socket.send": 21,
+        "_socket.socket.sendall": 8 * 22, "_socket.socket.sendmsg": 23, "_socket.socket.sendto": 24,
+        "_socket.socket.recv": 1, "_socket.socket.recv_into": 1, "_socket.socket.recvfrom": 2,
+        "_socket.socket.recvfrom_into": 2, "_socket.socket.recvmsg": 3, "_socket.socket.recvmsg_into": 3,
+    }  # fmt: skip
 
 
 def test_a_pipe_has_its_inode(recording: Callable[[], dict[str, int]]) -> None:

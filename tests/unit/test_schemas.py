@@ -2,7 +2,6 @@
 
 import json
 import runpy
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ GOLDEN = sorted(CHECKOUT.glob("tests/golden/*.trace.txt"))
 KEPT = sorted(CHECKOUT.glob("experiments/*/measured/*/claims.json"))
 
 
-@dataclass(frozen=True, slots=True)
 class Edge(Row):
     """Who wakes whom.
 

@@ -1,6 +1,7 @@
 """The format has three homes, C++, Python and its document, which say the same; what one of them forgot is named."""
 
 import re
+import runpy
 from dataclasses import Field, fields
 from enum import EnumMeta
 from pathlib import Path
@@ -16,7 +17,11 @@ from rlscope.trace import format as fmt
 ROOT = Path(__file__).resolve().parents[2]
 FORMAT = ROOT / "src/core/format"
 HEADERS = [FORMAT / f"{name}.h" for name in ("trace_format", "varint", "vocabulary")]
-HEADER = re.sub(r"//.*", "", "\n".join(header.read_text() for header in HEADERS))
+#: With what the build writes of the records that Python declares.
+WRITTEN = runpy.run_path(str(ROOT / "cmake/tagged_records.py"))["header"](
+    (ROOT / "rlscope/trace/format.py").read_text(), (ROOT / "rlscope/version.py").read_text()
+)
+HEADER = re.sub(r"//.*", "", "\n".join([WRITTEN, *(header.read_text() for header in HEADERS)]))
 DOCUMENT = (ROOT / "docs" / "trace-format.md").read_text()
 HOMES: tuple[ModuleType, ...] = (fmt, trace_entries, model, version)
 ENUMERATIONS = re.findall(r"\benum (?:class )?(\w+) : \w+ \{(.*?)\};", HEADER, flags=re.DOTALL)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise, takewhile
 from typing import NamedTuple
 
@@ -18,7 +17,6 @@ from rlscope.model import NS_PER_S, STAGES, Category, LifePart, Purpose, Resourc
 from rlscope.record.blocking import DISK
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AccountRow(Row):
     """A cause of the wall time of the process that paces the run. The seconds sum to its `wall_s`.
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rlscope.analysis.rows import Row
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GpuRow(Row):
     """A device that was used.
 
@@ -32,7 +29,6 @@ class GpuRow(Row):
     name: str | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GpuOperationRow(Row):
     """This is what an operation of a process launched on a device: `busy_s`, which sums to how long it worked for
     it. Of that it did nothing but communicate with other devices for `exposed_s`.
@@ -46,7 +42,6 @@ class GpuOperationRow(Row):
     kernels: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DeviceWorkRow(Row):
     """The work of one `name` that an operation launched: how many pieces, the sum of durations, the bytes moved."""
 
@@ -60,7 +55,6 @@ class DeviceWorkRow(Row):
     bytes: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DeviceTimelineRow(Row):
     """A part of the run: the share in which a device worked for any process, and its `reported` utilization, 0 to 1.
 
@@ -75,7 +69,6 @@ class DeviceTimelineRow(Row):
     reported: float | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DeviceShareRow(Row):
     """This is how long a device worked for a process, of those that have a device in common.
 
@@ -94,7 +87,6 @@ class DeviceShareRow(Row):
     shared_s: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DeviceSwitchRow(Row):
     """This says how often a device passed from a process to another, `to`, and did nothing between the work of both.
 
@@ -115,7 +107,6 @@ class DeviceSwitchRow(Row):
     longest_s: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LaunchRow(Row):
     """An operation of the training loop whose launches a device waited for.
 
@@ -140,7 +131,6 @@ class LaunchRow(Row):
     graph_saves_s: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DeviceIdleRow(Row):
     """This is time in the training loop in which a device worked for no process, by what one of them did meanwhile.
 

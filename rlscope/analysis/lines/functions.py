@@ -12,7 +12,6 @@ from rlscope.analysis.lines.tables import short_path
 from rlscope.analysis.rows import Row, Rows
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FunctionRow(Row):
     """A function of Python in which stacks were seen, with the time of what it called and without it.
 

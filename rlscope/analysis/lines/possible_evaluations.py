@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from rlscope.analysis.lines.own_lines import Function, OwnLines, ProcessStacks, StackTime
 from rlscope.analysis.lines.tables import short_path
@@ -24,7 +23,6 @@ _LATE = 0.05
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PossibleEvaluationRow(Row):
     """A function of the program's own that looks like a test of its policy, in the middle of training.
 

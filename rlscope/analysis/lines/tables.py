@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from rlscope.analysis.rows import Row, Rows
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
@@ -13,7 +12,6 @@ from rlscope.model import NS_PER_S
 _PACKAGE = re.compile(r"(?:^|.*/)(?:(?:site|dist)-packages|lib(?:64)?/python3\.\d+)/(.+)")
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LineRow(Row):
     """A line of Python that had time of a process, from stacks that were looked at a thousand times a second.
 
@@ -42,7 +40,6 @@ class LineRow(Row):
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SyncPointRow(Row):
     """A place where a thread waited for a device: a CUDA call that waits, in the native function that made it.
 
@@ -77,7 +74,6 @@ class SyncPointRow(Row):
     stacks: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CallSiteRow(Row):
     """A line of Python that called a native function, from stacks that were seen in its calls.
 

@@ -1,9 +1,9 @@
 """This file joins windows of a run that follow each other."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from rlscope.analysis.ranks.swept import NO_COLLECTIVES
 from rlscope.analysis.sweep import TraceSweep
@@ -31,63 +31,42 @@ def joined_windows(parts: Sequence[TraceSweep]) -> TraceSweep:
 def joined_processes(parts: Sequence[Swept]) -> Swept:
     """Return windows of a process that follow each other as one: times, waits, counts of events, devices, progress.
 
-    Each field is given, so that what a window has of a new one must be said here.
+    Each field but lists is given, so that what a window has of a new one must be said here.
     """
     last = parts[-1]
-    return Swept(
-        start_ticks=parts[0].start_ticks,
-        end_ticks=last.end_ticks,
-        last_record_ticks=last.last_record_ticks,
+    joined: dict[str, Any] = {field.name: [] for field in fields(Swept) if str(field.type).startswith("list[")}
+    joined |= {
+        "start_ticks": parts[0].start_ticks,
+        "end_ticks": last.end_ticks,
+        "last_record_ticks": last.last_record_ticks,
         # These are of all that was recorded so far.
-        dropped_records=last.dropped_records,
-        dropped_device_records=last.dropped_device_records,
-        misnested_operations=last.misnested_operations,
-        unresolved_launches=last.unresolved_launches,
-        why=last.why,
-        properties=last.properties,
+        "dropped_records": last.dropped_records,
+        "dropped_device_records": last.dropped_device_records,
+        "misnested_operations": last.misnested_operations,
+        "unresolved_launches": last.unresolved_launches,
+        "why": last.why,
+        "properties": last.properties,
         # These are added up.
-        breakdown=_summed((row for part in parts for row in part.breakdown), "ticks"),
-        waits=_summed((row for part in parts for row in part.waits), "entries"),
-        devices=_summed((row for part in parts for row in part.devices), "busy_ticks"),
-        events=_counts(part.events for part in parts),
-        trainings=joined_trainings(part.trainings for part in parts),
+        "breakdown": _summed((row for part in parts for row in part.breakdown), "ticks"),
+        "waits": _summed((row for part in parts for row in part.waits), "entries"),
+        "devices": _summed((row for part in parts for row in part.devices), "busy_ticks"),
+        "events": _counts(part.events for part in parts),
+        "trainings": joined_trainings(part.trainings for part in parts),
         # Nobody asks a window for these.
-        purposes=[],
-        threads=[],
-        transitions=[],
-        evaluation_transitions=[],
-        transitions_in_loop=0,
-        crossings={},
-        phases=[],
-        tasks=[],
-        cpu_times=[],
-        durations=[],
-        samples=[],
-        sample_tails=[],
-        collectives=NO_COLLECTIVES,
-        lines=[],
-        memory=[],
-        memory_series=[],
-        sync_points=[],
-        call_sites=[],
-        stacks=[],
-        stack_times=[],
-        torn_stacks=0,
-        outside=[],
-        loop=None,
-        beside_ticks=0,
-        threads_in_operations=0,
-        cuda_calls=[],
-        device_operations=[],
-        device_work=[],
-        idle=[],
-        cupti_work={},
-        gaps={},
-        correction=None,
-        detail=None,
-        chunk_change_ticks=0,
-        streams=[],
-    )
+        "transitions_in_loop": 0,
+        "crossings": {},
+        "collectives": NO_COLLECTIVES,
+        "torn_stacks": 0,
+        "loop": None,
+        "beside_ticks": 0,
+        "threads_in_operations": 0,
+        "cupti_work": {},
+        "gaps": {},
+        "correction": None,
+        "detail": None,
+        "chunk_change_ticks": 0,
+    }
+    return Swept(**joined)
 
 
 def joined_trainings(parts: Iterable[Sequence[SweptTraining]]) -> list[SweptTraining]:

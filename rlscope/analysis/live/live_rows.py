@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from rlscope.analysis.rows import Row, Rows, sums
 from rlscope.analysis.sweep import ProcessSweep, TraceSweep
@@ -20,7 +19,6 @@ LEAST_WAIT = 0.01
 LEAST_SPAN_S = 2.5
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LiveProcess(Row):
     """This is what a process did in the window.
 
@@ -61,7 +59,6 @@ class LiveProcess(Row):
     silent_s: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rates(Row):
     """This says how fast the training goes on, by the process whose training has most iterations; None is not known.
 

@@ -26,7 +26,6 @@ LEAST_GROWTH_BYTES, LEAST_GROWTH_PART = 1 << 20, 0.01
 _T95 = {6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306}
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MemoryRow(Row):
     """The most memory that a process was seen to use in an operation.
 
@@ -51,7 +50,6 @@ class MemoryRow(Row):
     highest_bytes: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MemoryGrowthRow(Row):
     """This says how the memory of a process went over time.
 

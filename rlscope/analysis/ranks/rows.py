@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rlscope.analysis.rows import Row
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CollectiveRow(Row):
     """The calls of one kind that a rank made of a communicator, or the kernels that its device ran for them.
 
@@ -42,7 +39,6 @@ class CollectiveRow(Row):
     transfer_s: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RankRow(Row):
     """This is what a rank did with its time. The last four columns sum to `wall_s`.
 
@@ -65,7 +61,6 @@ class RankRow(Row):
     other_wait_s: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DeviceRankRow(Row):
     """This is what a rank's device did with the rank's time. The last four columns sum to `wall_s`.
 
@@ -88,7 +83,6 @@ class DeviceRankRow(Row):
     idle_s: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class StragglerRow(Row):
     """This says how long a rank kept the others waiting in the training loop, and what it did more than they.
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rlscope.analysis.rows import Row, Rows
 from rlscope.analysis.sweep import TraceSweep
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CrossingRow(Row):
     """A function of another layer that a process called, on any thread.
 

@@ -15,7 +15,7 @@ SENDS = ("write", "send")
 NETWORK = ("tcp:", "udp:")
 LOOPBACK = ("127.", "[::1]", "[::ffff:127.")
 #: What both ends of a channel have in common.
-_End = tuple[bytes, str]
+End = tuple[bytes, str]
 
 
 def wait_rows(swept: TraceSweep, loops: Loops) -> Rows[WaitRow]:
@@ -58,7 +58,7 @@ def dependency_rows(waits: Iterable[WaitRow], boots: Mapping[str, bytes]) -> Row
         waits: as from `wait_rows`.
         boots: of each process, the boot of the machine that it ran on.
     """
-    on_channel = [(row, _end(row.stream, boots[row.process])) for row in waits if row.stream and row.stream != FILE]
+    on_channel = [(row, end_of(row.stream, boots[row.process])) for row in waits if row.stream and row.stream != FILE]
     sending = [(row, end) for row, end in on_channel if sends(row.function)]
     receiving = [(row, end) for row, end in on_channel if not sends(row.function)]
     edges = [*_edges(receiving, sending), *_edges(sending, receiving)]
@@ -67,10 +67,10 @@ def dependency_rows(waits: Iterable[WaitRow], boots: Mapping[str, bytes]) -> Row
     return Rows(DependencyRow, (DependencyRow(*key, count[key], wait_s[key]) for key in count))
 
 
-def _edges(waits: Iterable[tuple[WaitRow, _End]], others: Iterable[tuple[WaitRow, _End]]) -> list[DependencyRow]:
+def _edges(waits: Iterable[tuple[WaitRow, End]], others: Iterable[tuple[WaitRow, End]]) -> list[DependencyRow]:
     """Return for whom these waits were: for those at the other end of the same channels."""
     calls = sums(((end, row.process), row.count) for row, end in others)
-    users: dict[_End, dict[str, float]] = {}
+    users: dict[End, dict[str, float]] = {}
     for (end, process), number in calls.items():
         if number > 0:
             users.setdefault(end, {})[process] = number
@@ -93,7 +93,7 @@ def sends(function: str) -> bool:
     return function.rpartition(".")[2].startswith(SENDS)
 
 
-def _end(channel: str, boot_id: bytes) -> _End:
+def end_of(channel: str, boot_id: bytes) -> End:
     """Return what both ends of a channel have in common: numbers of pipes and sockets count within a machine's boot."""
     addresses = channel.partition(":")[2].split("-")
     is_network = channel.startswith(NETWORK) and not any(address.startswith(LOOPBACK) for address in addresses)

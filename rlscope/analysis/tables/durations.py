@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 from rlscope.analysis.rows import Row, Rows
@@ -18,7 +17,6 @@ LEAST_GROWTH = 0.5
 LEAST_TAU = 0.7
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DurationRow(Row):
     """The durations of an operation, without what it had no core, by the line through them in their order.
 

@@ -1,7 +1,6 @@
 """This file lists machines and processes of a trace: row by row, processes as a tree, and the phases of each."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from rlscope.analysis.averages import median
@@ -143,7 +142,6 @@ def _phase_bounds(swept: TraceSweep, with_time: set[tuple[str, str]]) -> list[tu
     return rows
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PhaseGroup(Row):
     """This says how long processes take for the same phase, and which of them all others may have to wait for.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from rlscope.analysis.lines.swept import SweptStackTime
 from rlscope.analysis.rows import Row, Rows, sums
@@ -24,7 +23,6 @@ OF_PART = {
 WITH_PURPOSES = (LifePart.LOOP, LifePart.EVALUATION)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PurposeRow(Row):
     """Time of a process for one purpose. Of a process the seconds, as recorded, sum to its `wall_s`.
 

@@ -10,7 +10,6 @@ from rlscope.analysis.table_rows import ProcessRow
 from rlscope.model import INFERENCE, NS_PER_S
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SampleRow(Row):
     """The samples that a process reported under one name.
 
@@ -54,7 +53,6 @@ class SampleRow(Row):
     discarded_device_s: float | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SampleTailRow(Row):
     """The time from when 90 % of the samples of an iteration were complete until all were.
 

@@ -3,15 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len
-
 from rlscope.analysis.live.live_rows import LiveProcess
 from rlscope.analysis.live.live_trace import LiveView
 from rlscope.analysis.rows import sums
 from rlscope.analysis.table_rows import BreakdownRow
 from rlscope.analysis.tables.processes import as_tree
 from rlscope.model import CATEGORIES
-from rlscope.report.screen import Screen, padded
+from rlscope.report.screen import Screen, cell_len, padded
 from rlscope.text.numbers import duration, percent, prefixed, span
 
 #: A bar has one letter for each of its cells.

@@ -81,8 +81,9 @@ class Sweep {
   void match_open_frames(Thread& thread);
   // What a record says that opens and closes nothing.
   void note(Thread& thread, StreamReader& reader);
+  void note_tagged(Thread& thread, StreamReader& reader);
   void note_progress(const Progress& record);
-  bool expect_name(StreamReader& reader, uint32_t id, NameKind kind);
+  bool expect_name(StreamReader& reader, uint64_t id, NameKind kind);
   void begin_gap(Thread& thread);
   void end_gap(Thread& thread);
   uint32_t innermost_boundary(const Thread& thread);

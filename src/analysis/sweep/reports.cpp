@@ -2,6 +2,9 @@
 #include "reports.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace rlscope {
@@ -59,6 +62,16 @@ void Reports::write(const std::vector<Name>& names, const SweepTables& tables, b
   result.durations = durations_.rows(tables);
   result.samples = samples_.rows(names);
   result.sample_tails = samples_.tails();
+  std::map<std::tuple<std::string_view, std::string_view, std::string_view>, MessageSum> merged;  // ids of one name are one row
+  for (const auto& [key, found] : messages_) {
+    MessageSum& sum = merged[{tables.stage_of(key.second), tables.operation_of(key.second), names[key.first].text}];
+    sum.count += found.count;
+    sum.bytes += found.bytes;
+  }
+  for (const auto& [key, sum] : merged) {
+    const auto& [stage, operation, boundary] = key;
+    result.messages.push_back({stage, operation, boundary, sum.count, sum.bytes});
+  }
   result.collectives = std::move(collectives_);
   for (uint32_t id : result.collectives.name_ids) result.collectives.names.emplace(id, names[id].text);
 }

@@ -1,6 +1,8 @@
-// What records report: progress, tasks, samples, calls of communicators, memory, time on a CPU, durations.
+// What records report: progress, tasks, samples, calls of communicators, memory, messages, time on a CPU, durations.
 #pragma once
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "cpu_time_table.h"
@@ -33,20 +35,32 @@ class Reports {
     memory_.add(sample, scope, ticks_in_scope, now);
   }
 
+  void add(const MessageNumbers& message, Scope scope) {
+    MessageSum& sum = messages_[{message.wait, scope}];
+    sum.count++;
+    sum.bytes += message.bytes;
+  }
+
   CpuTimeTable& cpu_times() { return cpu_times_; }
   DurationTable& durations() { return durations_; }
 
   // What a window does not have.
   void forget();
-  // While the tables have their rows. Those of a window have no samples, calls of communicators and times on a CPU.
+  // While the tables have their rows. Those of a window have no samples, messages, calls of communicators and times on a CPU.
   void write(const std::vector<Name>& names, const SweepTables& tables, bool is_window, SweepResult& result);
   const SampleTable& samples() const { return samples_; }
 
  private:
+  struct MessageSum {
+    uint64_t count = 0;
+    uint64_t bytes = 0;
+  };
+
   std::vector<SweptTraining> trainings_;
   uint64_t evaluated_at_first_ = 0;  // report of the last one
   TaskTable tasks_;
   SampleTable samples_;
+  std::map<std::pair<uint64_t, Scope>, MessageSum> messages_;  // by the wait's name id
   SweptCollectives collectives_;
   MemoryTable memory_;
   CpuTimeTable cpu_times_;

@@ -440,19 +440,27 @@ void Sweep::note(Thread& thread, StreamReader& reader) {
     case RecordType::kCollective:
       if (expect_name(reader, reader.collective().name, NameKind::kBoundary)) reports_.add(reader.collective(), reader.ticks());
       return;
-    case RecordType::kCpuTime:
-      pass_cpu_time(thread);
-      return reports_.cpu_times().read(thread.unread, reader.cpu_time().ns);
+    case RecordType::kTagged: return note_tagged(thread, reader);
     case RecordType::kMemory:
       return reports_.add(reader.memory(), owner_.scope_of(thread), ticks_in_operation(thread, tables_, time_.now()), time_.now());
     default: return;
   }
 }
 
+void Sweep::note_tagged(Thread& thread, StreamReader& reader) {
+  if (auto cpu_time = reader.tagged().as<CpuTimeNumbers>()) {
+    pass_cpu_time(thread);
+    reports_.cpu_times().read(thread.unread, cpu_time->cpu_ns);
+  } else if (auto message = reader.tagged().as<MessageNumbers>()) {
+    if (expect_name(reader, message->wait, NameKind::kBoundary)) reports_.add(*message, owner_.scope_of(thread));
+  }
+}
+
 // Of an operation, or of a wait; else the record is rejected.
-bool Sweep::expect_name(StreamReader& reader, uint32_t id, NameKind kind) {
+bool Sweep::expect_name(StreamReader& reader, uint64_t id, NameKind kind) {
   bool is_operation = kind == NameKind::kOperation;
-  if (names_.knows(id) && tables_.name(id).kind == kind && (is_operation || tables_.name(id).category == kWait)) return true;
+  auto known = static_cast<uint32_t>(std::min(id, uint64_t{kLargestName}));
+  if (names_.knows(known) && tables_.name(known).kind == kind && (is_operation || tables_.name(known).category == kWait)) return true;
   reader.reject("the name with id " + std::to_string(id) + " is not in the catalog's names of " +
                 (is_operation ? "operations" : "waits"));
   return false;

@@ -52,47 +52,22 @@ struct LoopSpan {
   uint64_t end_ticks;
 };
 
-struct SweepResult {
+// Beside the lists that Swept declares: these.
+struct SweepResult : SweptRows {
   uint64_t start_ticks = 0;
   uint64_t end_ticks = 0;
   uint64_t last_record_ticks = 0;  // of any thread or queue
   std::optional<LoopSpan> loop;  // none without a mark
   std::shared_ptr<const Labels> labels;  // what the rows refer to
-  std::vector<SweptTime> breakdown;
-  std::vector<SweptPurpose> purposes;  // sums to the breakdown
-  std::vector<SweptThreadTime> threads;
-  std::vector<SweptTransition> transitions, evaluation_transitions;
   uint64_t transitions_in_loop = 0;              // of those outside evaluation
   std::map<std::string, uint64_t> events;        // by kind: operation, phase, a boundary's category, or device work
   std::map<std::string, uint64_t> crossings;     // by boundary name, of a wait without the stream that it is for
-  std::vector<SweptPhase> phases;  // in the order in which they first began
-  std::vector<SweptWait> waits;
-  std::vector<SweptTask> tasks;
-  std::vector<SweptCpuTime> cpu_times;
-  std::vector<SweptDuration> durations;
-  std::vector<SweptSample> samples;
-  std::vector<SweptSampleTail> sample_tails;
   SweptCollectives collectives;
-  std::vector<SweptLine> lines;  // those with most time first; none where stacks were not looked at
-  std::vector<SweptMemory> memory;
-  std::vector<SweptMemorySeries> memory_series;
-  std::vector<SweptSyncPoint> sync_points;
-  std::vector<SweptCallSite> call_sites;
-  std::vector<SweptStack> stacks;  // callers stand before what they called
-  std::vector<SweptStackTime> stack_times;
   uint64_t torn_stacks = 0;  // that were looked at, but changed meanwhile
-  std::vector<SweptOutside> outside;   // sums to what the breakdown has in no operation and no phase
   uint64_t beside_ticks = 0;           // two or more threads were busy, each in an operation of its own
   uint64_t threads_in_operations = 0;  // threads that had any
-  std::vector<SweptCudaCall> cuda_calls;
-  std::vector<SweptDevice> devices;
-  std::vector<SweptDeviceOperation> device_operations;
-  std::vector<SweptDeviceWork> device_work;
-  std::vector<SweptProcessIdle> idle;  // of a process with devices
   // Ticks on the host by name: waiting for the device, CUPTI's and the driver's own work, what was not recorded.
   std::map<std::string, uint64_t> cupti_work, gaps;
-  std::vector<SweptStream> streams;
-  std::vector<SweptTraining> trainings;
   std::optional<SweptCorrection> correction;  // only with costs
   std::optional<DetailResult> detail;  // only with borders
 };

@@ -1,7 +1,10 @@
 // Decoded records of one stream, some hundreds or thousands at a time.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -62,9 +65,23 @@ struct MemorySample {
   uint64_t peak_bytes;  // the most that were in use so far
 };
 
-// So long the thread was on a CPU since the last record of this kind.
-struct CpuTime {
-  uint64_t ns;
+// A record of which nothing needs to be checked: what it says is told by a struct of tagged_records.h.
+class TaggedRecord {
+ public:
+  TaggedRecord(uint64_t tag, const uint64_t* stored) : tag_(tag) {
+    std::copy_n(stored, kNumbersOfTag[tag], stored_.begin());
+  }
+
+  // None where it has another tag.
+  template <class Numbers>
+  std::optional<Numbers> as() const {
+    if (tag_ != Numbers::kTag) return std::nullopt;
+    return Numbers::from(stored_.data());
+  }
+
+ private:
+  uint64_t tag_;
+  std::array<uint64_t, kMostNumbersOfTag> stored_{};
 };
 
 // A chunk begins: the frames that are open there, and what changing to it cost the thread.
@@ -85,7 +102,7 @@ struct BatchEnd {};
 struct StreamEnd {};
 
 using OtherRecord = std::variant<BatchEnd, StreamEnd, FoundDamage, ChunkStart, Progress, AbsentGap, TaskEnd, SampleEnd,
-                                 CollectiveEnd, MemorySample, CpuTime>;
+                                 CollectiveEnd, MemorySample, TaggedRecord>;
 
 struct Record {
   uint64_t ticks;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "formatted.h"
@@ -11,7 +12,7 @@
 namespace rlscope {
 namespace {
 
-constexpr size_t kMostNumbers = 8;  // of a record
+constexpr size_t kMostNumbers = 2 + kMostNumbersOfTag;  // of a record
 constexpr size_t kLongestRecord = kMostNumbers * kMaxVarintBytes;
 constexpr uint64_t kSmallestWindow = 4096;  // unless a smaller one is asked for
 
@@ -20,17 +21,8 @@ size_t numbers_in_record(const uint64_t* numbers, size_t known) {
   uint64_t kind = numbers[0] & 3;
   if (kind != kOther) return kind == kBegin ? 2 : 1;
   if (known < 2) return 2;
-  switch (numbers[1]) {
-    case kProgress:
-    case kTask:
-    case kAbsent: return 5;
-    case kBlocked: return 4;
-    case kCpuTime: return 3;
-    case kMemory: return 6;
-    case kSample:
-    case kCollective: return 8;
-    default: return 0;
-  }
+  uint8_t behind = numbers[1] < std::size(kNumbersOfTag) ? kNumbersOfTag[numbers[1]] : 0;
+  return behind ? 2u + behind : 0;
 }
 
 uint32_t narrow(uint64_t number) { return static_cast<uint32_t>(std::min(number, uint64_t{UINT32_MAX})); }
@@ -44,42 +36,58 @@ inline uint64_t short_value(uint64_t word, unsigned bytes) {
 
 FoundDamage wrong(std::string what) { return {0, std::move(what), true}; }
 
-// A record of another kind than begin and end, from its numbers, or what is wrong with it.
-OtherRecord to_other(const uint64_t* numbers, uint64_t ticks_before) {
-  uint64_t delta = numbers[0] >> 2;
-  switch (numbers[1]) {
-    case kProgress:
-      if (numbers[2] > 2) return wrong(formatted("a progress record has the flags %" PRIu64, numbers[2] - 1));
-      return Progress{numbers[2] == 2, numbers[3] - 1, numbers[4] - 1};
-    case kTask: return TaskEnd{narrow(numbers[2] - 1), numbers[3] - 1, numbers[4] - 1};
+// A record of another kind than begin and end, from the numbers behind its tag, or what is wrong with it.
+OtherRecord to_other(uint64_t tag, const uint64_t* stored, uint64_t ticks_before, uint64_t delta) {
+  AbsentGap gap{ticks_before, delta, 0, 0, 0};
+  switch (tag) {
+    case kProgress: {
+      auto found = ProgressNumbers::from(stored);
+      if (found.flags > 1) return wrong(formatted("a progress record has the flags %" PRIu64, found.flags));
+      return Progress{found.flags == 1, found.timesteps, found.total_timesteps};
+    }
+    case kTask: {
+      auto found = TaskNumbers::from(stored);
+      return TaskEnd{narrow(found.operation), found.elapsed_ticks, found.running_ticks};
+    }
     case kSample: {
-      uint64_t flags = numbers[3] - 1;
-      SampleEnd sample{narrow(numbers[2] - 1), (flags & kSampleDiscarded) != 0, (flags & kSampleOfTask) != 0, numbers[4] - 1,
-                       numbers[5] - 1, numbers[6] - 1, numbers[7] - 1};
-      if (flags > (kSampleDiscarded | kSampleOfTask)) return wrong(formatted("a sample has the flags %" PRIu64, flags));
+      auto found = SampleNumbers::from(stored);
+      SampleEnd sample{narrow(found.operation), (found.flags & kSampleDiscarded) != 0, (found.flags & kSampleOfTask) != 0,
+                       found.version, found.tokens, found.elapsed_ticks, found.working_ticks};
+      if (found.flags > (kSampleDiscarded | kSampleOfTask)) {
+        return wrong(formatted("a sample has the flags %" PRIu64, found.flags));
+      }
       if (sample.working_ticks <= sample.elapsed_ticks) return sample;
       return wrong(formatted("a sample of %" PRIu64 " ticks cannot be worked on for %" PRIu64, sample.elapsed_ticks,
                              sample.working_ticks));
     }
     case kCollective: {
-      uint64_t flags = numbers[3] - 1;
-      CollectiveEnd call{narrow(numbers[2] - 1), flags == kCollectiveUnwaited, numbers[4] - 1, numbers[5] - 1, numbers[6] - 1,
-                         numbers[7] - 1};
-      if (flags > kCollectiveUnwaited) return wrong(formatted("a collective has the flags %" PRIu64, flags));
+      auto found = CollectiveNumbers::from(stored);
+      CollectiveEnd call{narrow(found.wait), found.flags == kCollectiveUnwaited, found.sequence, found.bytes,
+                         found.elapsed_ticks, found.waited_ticks};
+      if (found.flags > kCollectiveUnwaited) return wrong(formatted("a collective has the flags %" PRIu64, found.flags));
       if (call.waited_ticks <= call.elapsed_ticks) return call;
       return wrong(formatted("a collective of %" PRIu64 " ticks cannot be waited for for %" PRIu64, call.elapsed_ticks,
                              call.waited_ticks));
     }
     case kMemory: {
-      uint64_t owner = numbers[2] - 1;
-      if (owner > static_cast<uint64_t>(MemoryOwner::kJax)) return wrong(formatted("memory has the owner %" PRIu64, owner));
-      return MemorySample{static_cast<MemoryOwner>(owner), narrow(numbers[3] - 1), numbers[4] - 1, numbers[5] - 1};
+      auto found = MemoryNumbers::from(stored);
+      if (found.owner > static_cast<uint64_t>(MemoryOwner::kJax)) {
+        return wrong(formatted("memory has the owner %" PRIu64, found.owner));
+      }
+      return MemorySample{static_cast<MemoryOwner>(found.owner), narrow(found.device), found.used_bytes, found.peak_bytes};
     }
-    case kCpuTime: return CpuTime{numbers[2] - 1};
-    default: break;
+    case kAbsent: {
+      auto found = AbsentNumbers::from(stored);
+      gap = {ticks_before, delta, found.blocked_ticks, found.queued_ticks, found.helped_ticks};
+      break;
+    }
+    case kBlocked: {
+      auto found = BlockedNumbers::from(stored);
+      gap = {ticks_before, delta, found.blocked_ticks, 0, found.helped_ticks};
+      break;
+    }
+    default: return TaggedRecord(tag, stored);
   }
-  bool has_queue = numbers[1] == kAbsent;
-  AbsentGap gap{ticks_before, delta, numbers[2] - 1, has_queue ? numbers[3] - 1 : 0, numbers[3 + has_queue] - 1};
   bool is_sound = gap.blocked_ticks <= delta && gap.queued_ticks <= delta - gap.blocked_ticks &&
                   gap.helped_ticks <= gap.blocked_ticks + gap.queued_ticks;
   if (is_sound) return gap;
@@ -179,7 +187,7 @@ void RecordDecoder::decode_slowly(RecordBatch& batch) {
   uint64_t kind = numbers[0] & 3;
   uint64_t ticks = ticks_ + (numbers[0] >> 2);
   if (kind == kOther) {
-    OtherRecord other = to_other(numbers, ticks_);
+    OtherRecord other = to_other(numbers[1], numbers + 2, ticks_, numbers[0] >> 2);
     if (const auto* damage = std::get_if<FoundDamage>(&other)) return leave(batch, damage->what);
     batch.add(std::move(other), ticks, offset_in_chunk());
   } else {

@@ -35,7 +35,7 @@ RecordType StreamReader::other_type() const {
   // In the order of the alternatives of OtherRecord, of which the first ones are no records.
   constexpr RecordType kTypes[] = {RecordType::kFinished,   RecordType::kFinished, RecordType::kFinished, RecordType::kChunkStart,
                                    RecordType::kProgress,   RecordType::kAbsent,  RecordType::kTask,     RecordType::kSample,
-                                   RecordType::kCollective, RecordType::kMemory,   RecordType::kCpuTime};
+                                   RecordType::kCollective, RecordType::kMemory,   RecordType::kTagged};
   static_assert(std::size(kTypes) == std::variant_size_v<OtherRecord>);
   return kTypes[other_->index()];
 }

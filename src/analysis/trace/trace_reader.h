@@ -24,7 +24,7 @@ enum class RecordType : uint32_t {
   kSample,
   kCollective,
   kMemory,
-  kCpuTime,
+  kTagged,
   kFinished,
 };
 
@@ -67,7 +67,7 @@ class StreamReader {
   const SampleEnd& sample() const { return std::get<SampleEnd>(*other_); }
   const CollectiveEnd& collective() const { return std::get<CollectiveEnd>(*other_); }
   const MemorySample& memory() const { return std::get<MemorySample>(*other_); }
-  const CpuTime& cpu_time() const { return std::get<CpuTime>(*other_); }
+  const TaggedRecord& tagged() const { return std::get<TaggedRecord>(*other_); }
   const ChunkStart& chunk_start() const { return std::get<ChunkStart>(*other_); }
   uint64_t ticks_before_chunk() const { return ticks_before_chunk_; }  // of the record that was read before its start
   uint64_t record_offset() const { return payload_offset_ + record_->offset; }  // in the file

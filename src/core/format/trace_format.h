@@ -3,12 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tagged_records.h"
 #include "vocabulary.h"
 
 namespace rlscope {
 
 constexpr char kFileMagic[8] = {'R', 'L', 'S', 'C', 'O', 'P', 'E', '\0'};
-constexpr uint32_t kFormatVersion = 12;
 constexpr uint32_t kOldestReadableVersion = 2;  // without header_crc32c, file_bytes and chunks, which are 0 there
 constexpr uint32_t kFileHeaderBytes = 4096;
 constexpr uint32_t kChunkMagic = 0x4B4E4843;  // "CHNK"
@@ -31,21 +31,9 @@ constexpr uint16_t kChunkClosed = 1;  // payload_bytes and crc32c are valid
 // Every event record starts with a prefix varint (delta_ticks << 2 | RecordKind), so its first byte is never zero.
 // kExpected, whose delta is not 0: a begin without a name id. It begins the name that was begun behind the last begin in this
 // chunk of a name whose id has the same remainder by kExpectedNames as that of the begin before this one.
+// kOther: what follows is one of OtherTag, and its numbers, each stored as value + 1.
 enum RecordKind : uint32_t { kExpected = 0, kBegin = 1, kEnd = 2, kOther = 3 };
 constexpr uint32_t kExpectedNames = 256;
-// All numbers behind the tag are stored as value + 1. kAbsent: of the time since the record before it, how long the thread
-// was blocked, how long it was in line for a CPU, and how much of a CPU threads without a stream used meanwhile. kBlocked:
-// the same up to version 9, without the second.
-// kTask: the name id of an operation of a coroutine or generator that has ended, how long it was open, and ran.
-// kSample: the name id of a sample that is complete, flags, policy version, tokens, for how long it was made, and for how
-// long of that its task was in an operation that encloses no other; 0 where that is not known.
-// kCollective: the name id of a call of a communicator that is over, flags, its number among the communicator's, bytes, how
-// long ago it was called, and for how long of that its thread waited for it.
-// kMemory: whose memory, the device's number in the process, bytes in use, and the most that were so far.
-// kCpuTime: for how many ns the thread was on a CPU since the last one, or since its first chunk began.
-enum OtherTag : uint32_t {
-  kProgress = 1, kBlocked = 2, kTask = 3, kSample = 4, kCollective = 5, kMemory = 6, kAbsent = 7, kCpuTime = 8
-};
 constexpr uint64_t kSampleDiscarded = 1;  // bits of a sample's flags
 constexpr uint64_t kSampleOfTask = 2;     // of a coroutine or generator, else of the thread
 constexpr uint64_t kCollectiveUnwaited = 1;  // the bit of a collective's flags: nobody waited, so its end is not known

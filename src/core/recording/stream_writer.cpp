@@ -189,13 +189,8 @@ uint64_t StreamWriter::measure_absence(uint64_t now) {
   measure_at_ = meter_.due_ticks();
   now = std::max(now, now_ticks());
   if (time.blocked + time.queued > 0) {
-    CodedRecord record;
-    record.append((now - last_ticks_) << 2 | kOther);
-    record.append(kAbsent);
-    record.append(time.blocked + 1);
-    record.append(time.queued + 1);
-    record.append(time.helped + 1);
-    cursor_ += record.store(cursor_);
+    AbsentNumbers absent = {time.blocked, time.queued, time.helped};
+    write_tagged(now - last_ticks_, kAbsent, absent.values());
     last_ticks_ = now;
   }
   write_cpu_time(meter_.cpu_ns(), now);
@@ -211,11 +206,7 @@ bool StreamWriter::calls_native_code() const {
 // As it was at `now`, and since the last one.
 void StreamWriter::write_cpu_time(uint64_t cpu_ns, uint64_t now) {
   if (cpu_ns <= written_cpu_ns_) return;
-  CodedRecord record;
-  record.append((now - last_ticks_) << 2 | kOther);
-  record.append(kCpuTime);
-  record.append(cpu_ns - written_cpu_ns_ + 1);
-  cursor_ += record.store(cursor_);
+  write_tagged(now - last_ticks_, kCpuTime, CpuTimeNumbers{cpu_ns - written_cpu_ns_}.values());
   written_cpu_ns_ = cpu_ns;
   last_ticks_ = now;
 }
@@ -254,68 +245,26 @@ void StreamWriter::end_misnested(uint32_t depth) {
   if (file_) file_->losses().count_misnested_operations(misnested);
 }
 
-void StreamWriter::progress(bool is_baseline, uint64_t timesteps, uint64_t total_timesteps) {
-  if (!has_room()) return;
+void StreamWriter::write_tagged(uint64_t delta, OtherTag tag, const uint64_t* numbers, size_t count) {
   CodedRecord record;
-  record.append(advance() << 2 | kOther);
-  record.append(kProgress);
-  record.append((is_baseline ? 1 : 0) + 1);
-  record.append(timesteps + 1);
-  record.append(total_timesteps + 1);
-  cursor_ += record.store(cursor_);
-}
-
-void StreamWriter::task(uint32_t name_id, uint64_t elapsed_ticks, uint64_t running_ticks) {
-  if (!has_room()) return;
-  CodedRecord record;
-  record.append(kOther);
-  record.append(kTask);
-  record.append(uint64_t{name_id} + 1);
-  record.append(elapsed_ticks + 1);
-  record.append(running_ticks + 1);
-  cursor_ += record.store(cursor_);
-}
-
-void StreamWriter::sample(const Sample& sample) {
-  if (!has_room()) return;
-  CodedRecord record;
-  record.append(advance() << 2 | kOther);
-  record.append(kSample);
-  record.append(uint64_t{sample.name_id} + 1);
-  record.append(sample.flags + 1);
-  record.append(sample.version + 1);
-  record.append(sample.tokens + 1);
-  record.append(sample.elapsed_ticks + 1);
-  record.append(sample.working_ticks + 1);
+  record.append(delta << 2 | kOther);
+  record.append(tag);
+  for (size_t i = 0; i < count; i++) record.append(numbers[i] + 1);
   cursor_ += record.store(cursor_);
 }
 
 void StreamWriter::collective(const Collective& collective) {
   if (!has_room()) return;
-  CodedRecord record;
-  record.append(advance() << 2 | kOther);
+  uint64_t delta = advance();
   uint64_t elapsed = last_ticks_ - std::min(collective.called_at, last_ticks_);
   uint64_t waited = last_ticks_ - std::min(collective.waited_since, last_ticks_);
-  record.append(kCollective);
-  record.append(uint64_t{collective.name_id} + 1);
-  record.append(collective.flags + 1);
-  record.append(collective.sequence + 1);
-  record.append(collective.bytes + 1);
-  record.append(elapsed + 1);
-  record.append((collective.flags & kCollectiveUnwaited ? 0 : std::min(waited, elapsed)) + 1);
-  cursor_ += record.store(cursor_);
-}
-
-void StreamWriter::memory(const MemoryUse& memory) {
-  if (!has_room()) return;
-  CodedRecord record;
-  record.append(advance() << 2 | kOther);
-  record.append(kMemory);
-  record.append(uint64_t{static_cast<uint32_t>(memory.owner)} + 1);
-  record.append(memory.device + 1);
-  record.append(memory.used_bytes + 1);
-  record.append(memory.peak_bytes + 1);
-  cursor_ += record.store(cursor_);
+  CollectiveNumbers numbers = {.wait = collective.name_id,
+                               .flags = collective.flags,
+                               .sequence = collective.sequence,
+                               .bytes = collective.bytes,
+                               .elapsed_ticks = elapsed,
+                               .waited_ticks = collective.flags & kCollectiveUnwaited ? 0 : std::min(waited, elapsed)};
+  write_tagged(delta, kCollective, numbers.values());
 }
 
 void StreamWriter::seal_chunk(bool gives_rest_back) {

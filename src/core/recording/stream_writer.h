@@ -2,7 +2,9 @@
 #pragma once
 #include <sys/types.h>
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -29,17 +31,7 @@ inline CodedId encode_id(uint32_t id) {
   return {id, static_cast<uint32_t>(coded), bytes};
 }
 
-// A sample that is complete, as in trace_format.h.
-struct Sample {
-  uint32_t name_id;
-  uint64_t flags;
-  uint64_t version;
-  uint64_t tokens;
-  uint64_t elapsed_ticks;
-  uint64_t working_ticks;
-};
-
-// A call of a communicator that is over, as in trace_format.h.
+// A call of a communicator that is over: its record says how long ago it was called.
 struct Collective {
   uint32_t name_id;
   uint64_t flags;
@@ -47,14 +39,6 @@ struct Collective {
   uint64_t bytes;
   uint64_t called_at;       // ticks
   uint64_t waited_since;    // ticks; with kCollectiveUnwaited of no meaning
-};
-
-// Memory in use, as in trace_format.h.
-struct MemoryUse {
-  MemoryOwner owner;
-  uint64_t device;
-  uint64_t used_bytes;
-  uint64_t peak_bytes;
 };
 
 // What becomes of a thread's records.
@@ -124,12 +108,17 @@ class RLSCOPE_API StreamWriter {
     }
   }
 
-  void progress(bool is_baseline, uint64_t timesteps, uint64_t total_timesteps);
-  // An operation of a task has ended, at the time of the record before: so long it was open, and ran.
-  void task(uint32_t name_id, uint64_t elapsed_ticks, uint64_t running_ticks);
-  void sample(const Sample& sample);
+  // A record with a tag, by a struct of tagged_records.h.
+  template <class Numbers>
+  void report(const Numbers& numbers) {
+    if (has_room()) write_tagged(advance(), Numbers::kTag, numbers.values());
+  }
+  // The same at the time of the record before, of which it says more.
+  template <class Numbers>
+  void report_with_last(const Numbers& numbers) {
+    if (has_room()) write_tagged(0, Numbers::kTag, numbers.values());
+  }
   void collective(const Collective& collective);
-  void memory(const MemoryUse& memory);
 
   uint32_t depth() const { return depth_; }
   // When the last record was written, or would have been.
@@ -242,6 +231,11 @@ class RLSCOPE_API StreamWriter {
   uint64_t measure_absence(uint64_t now);
   bool calls_native_code() const;
   void write_cpu_time(uint64_t cpu_ns, uint64_t now);
+  template <size_t count>
+  void write_tagged(uint64_t delta, OtherTag tag, const std::array<uint64_t, count>& numbers) {
+    write_tagged(delta, tag, numbers.data(), count);
+  }
+  void write_tagged(uint64_t delta, OtherTag tag, const uint64_t* numbers, size_t count);
   // The next record finds no room, so it asks anew: an armed writer joins a recording that has begun meanwhile, and one
   // whose file has failed is closed.
   void use_up_room() { limit_ = end_ = nullptr; }

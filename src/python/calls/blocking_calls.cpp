@@ -4,6 +4,7 @@
 #include <climits>
 #include <cstring>
 #include <string>
+#include <type_traits>
 
 #include "method_definitions.h"
 #include "pointer_swaps.h"
@@ -57,17 +58,50 @@ PyObject* wait(Arguments... arguments) {
   return record<index>(writer, call.id, arguments...);
 }
 
-// As wait, and the trace names the channel. A channel without a name leaves the bare function.
-template <int index, class... Arguments>
-PyObject* wait_at(Channel* channel, Arguments... arguments) {
+// The bytes of an object with a buffer, else 0.
+size_t bytes_in(PyObject* object) {
+  if (PyBytes_CheckExact(object)) return static_cast<size_t>(PyBytes_GET_SIZE(object));
+  Py_buffer buffer;
+  if (PyObject_GetBuffer(object, &buffer, PyBUF_SIMPLE) != 0) {
+    PyErr_Clear();
+    return 0;
+  }
+  auto bytes = static_cast<size_t>(buffer.len);
+  PyBuffer_Release(&buffer);
+  return bytes;
+}
+
+// How many bytes a call moved, by what it returned: their number, or themselves, or a tuple that begins with either. One that
+// returns None has moved all of its first argument.
+size_t bytes_moved(PyObject* result, PyObject* args) {
+  if (PyTuple_Check(result) && PyTuple_GET_SIZE(result) > 0) result = PyTuple_GET_ITEM(result, 0);
+  if (PyLong_CheckExact(result)) return PyLong_AsSize_t(result);
+  if (result != Py_None) return bytes_in(result);
+  return args && PyTuple_Check(args) && PyTuple_GET_SIZE(args) > 0 ? bytes_in(PyTuple_GET_ITEM(args, 0)) : 0;
+}
+
+// What follows `self` where functions take it as a tuple, else null.
+inline PyObject* tuple_of_arguments() { return nullptr; }
+template <class First, class... Rest>
+PyObject* tuple_of_arguments(First first, Rest...) {
+  if constexpr (std::is_same_v<First, PyObject*>) return first;
+  return nullptr;
+}
+
+// As wait, and the trace names the channel and what was moved. A channel without a name leaves the bare function.
+template <int index, class... Rest>
+PyObject* wait_at(Channel* channel, PyObject* self, Rest... rest) {
   StreamWriter* writer = Session::recording_writer();
-  if (!channel || !writer) return wait<index>(arguments...);
+  if (!channel || !writer) return wait<index>(self, rest...);
   static_assert(index >= kFirstChannelCall && index < kFirstChannelCall + kMostChannelCalls);
   CodedId& id = channel->ids[index - kFirstChannelCall];
   if (id.id == 0) {
     id = Session::intern(NameKind::kBoundary, Category::kWait, std::string(calls[index].name) + " " + channel->name);
   }
-  return record<index>(writer, id, arguments...);
+  PyObject* result = record<index>(writer, id, self, rest...);
+  if (!result || t_writer != writer) return result;
+  if (size_t bytes = bytes_moved(result, tuple_of_arguments(rest...))) writer->report_with_last(MessageNumbers{id.id, bytes});
+  return result;
 }
 
 // Files are mostly in memory: only what took long is recorded, and waits for as long as the thread was blocked.

@@ -64,7 +64,7 @@ void work_in_sample(PyObject* root, uint64_t opened, uint64_t now) {
   if (making) making->working_ticks += now - std::min(std::max(opened, making->begun), now);
 }
 
-void end_sample(PyObject* root, uint64_t now, Sample& sample) {
+void end_sample(PyObject* root, uint64_t now, SampleNumbers& sample) {
   Making* making = find(root);
   if (!making) return;
   sample.elapsed_ticks = now - std::min(making->begun, now);

@@ -86,7 +86,7 @@ void begin(StreamWriter* writer, Thread& thread, PyObject* task, PyObject* root)
 }
 
 void write(StreamWriter* writer, uint32_t name, const Operation& operation, uint64_t now) {
-  writer->task(name, now - std::min(operation.opened, now), operation.running_ticks);
+  writer->report_with_last(TaskNumbers{name, now - std::min(operation.opened, now), operation.running_ticks});
 }
 
 // Closes what the thread has open from its frame number `base` on, until the task resumes.
@@ -194,7 +194,7 @@ void begun_inside_task(StreamWriter* writer) try {
   Session::fail(ENOMEM);
 }
 
-void sample_is_complete(StreamWriter* writer, Sample sample) try {
+void sample_is_complete(StreamWriter* writer, SampleNumbers sample) try {
   PythonFrame* frame = current_frame();
   while (frame && !runs_in_steps(code_of(frame))) frame = caller_of(frame);
   if (frame) {
@@ -206,7 +206,7 @@ void sample_is_complete(StreamWriter* writer, Sample sample) try {
     sample.flags |= kSampleOfTask;
     end_sample(root, now, sample);
   }
-  writer->sample(sample);
+  writer->report(sample);
 } catch (const std::bad_alloc&) {
   Session::fail(ENOMEM);
 }

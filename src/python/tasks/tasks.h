@@ -24,7 +24,7 @@ void ended_in_task(StreamWriter* writer, uint32_t depth);
 void begun_inside_task(StreamWriter* writer);
 
 // The sample is complete that the caller's coroutine or generator makes, or where there is none, its thread.
-void sample_is_complete(StreamWriter* writer, Sample sample);
+void sample_is_complete(StreamWriter* writer, SampleNumbers sample);
 
 // What the interpreter reports; `task` is the coroutine or generator.
 void task_starts(PyObject* task);

@@ -167,9 +167,10 @@ TEST(StreamReader, ReadsCpuTimes) {
   StreamReader reader(trace, trace.streams().at(0), 64);
   ASSERT_TRUE(reader.next());
   ASSERT_TRUE(reader.next());
-  EXPECT_EQ(reader.type(), RecordType::kCpuTime);
+  EXPECT_EQ(reader.type(), RecordType::kTagged);
   EXPECT_EQ(reader.ticks(), 12u);
-  EXPECT_EQ(reader.cpu_time().ns, 1ull << 40);
+  EXPECT_EQ(reader.tagged().as<CpuTimeNumbers>()->cpu_ns, 1ull << 40);
+  EXPECT_FALSE(reader.tagged().as<MessageNumbers>());
   ASSERT_TRUE(reader.next());
   EXPECT_EQ(reader.type(), RecordType::kEnd);
 }
@@ -232,6 +233,13 @@ TEST(Sweep, ATaskHasTheNameOfAnOperation) {
   }
 }
 
+TEST(Sweep, AMessageHasTheNameOfAWait) {
+  std::string start = file_header(0, 100) + kNames;
+  for (uint64_t id : {uint64_t{0}, uint64_t{1}, uint64_t{99}, kMaxVarintValue - 1}) {
+    EXPECT_NE(message_of(start + chunk({}, tagged_record(5, kMessage, {id, 7}))).find("is not in the catalog's names of waits"), std::string::npos);
+  }
+}
+
 TEST(StreamReader, GapsThatCannotBeAreDamage) {
   std::string start = file_header(0, 100) + kNames;
   auto finding = [&](const std::string& record) { return message_of(start + chunk({}, begin_record(1, 2) + record)); };
@@ -241,7 +249,7 @@ TEST(StreamReader, GapsThatCannotBeAreDamage) {
   EXPECT_NE(finding(absent_record(9, 10, 0, 0)).find("a thread cannot be blocked for 10 of 9 ticks"), std::string::npos);
   EXPECT_NE(finding(absent_record(9, 5, 5, 0)).find("5 of 9 ticks, in line for 5"), std::string::npos);
   EXPECT_NE(finding(absent_record(9, 5, 1, 7)).find("in line for 1 and be helped for 7"), std::string::npos);
-  EXPECT_NE(finding(varint(9 << 2 | kOther) + varint(9) + varint(1)).find("no record starts with"), std::string::npos);
+  EXPECT_NE(finding(varint(9 << 2 | kOther) + varint(std::size(kNumbersOfTag)) + varint(1)).find("no record starts with"), std::string::npos);
   EXPECT_NE(finding(varint(9 << 2 | kOther) + varint(kAbsent) + varint(1)).find("no record starts"), std::string::npos);
 }
 

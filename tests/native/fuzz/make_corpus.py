@@ -121,6 +121,22 @@ def with_memory() -> ProcessWriter:
     return process
 
 
+def with_messages() -> ProcessWriter:
+    """What was written and read, in and out of an operation, with as many bytes as a number can say."""
+    process = new_process()
+    main = process.thread()
+    for step in range(1, 4):
+        main.begin_operation(20 * step, "simulation")
+        for boundary, size in (("posix.write pipe:[3]", 7**step), ("posix.read pipe:[4]", 1 << 18 * step)):
+            main.begin_boundary(20 * step + 3, Category.WAIT, boundary)
+            main.end(20 * step + 3)
+            main.tagged(20 * step + 3, fmt.OtherTag.MESSAGE, boundary, size)
+        main.end(20 * step + 9)
+    main.tagged(80, fmt.OtherTag.MESSAGE, "posix.read pipe:[4]", trace_entries.MAX_VARINT_VALUE - 1)
+    process.stop(100)
+    return process
+
+
 def with_stacks() -> ProcessWriter:
     """Stacks of a thread in two chunks, a torn one, one at the tick of another record; a device works."""
     process = new_process()
@@ -237,7 +253,7 @@ def blocked_gaps() -> ProcessWriter:
 
 SEEDS: tuple[Callable[[], ProcessWriter], ...] = (
     multi_chunk, killed, catalog_heavy, with_progress, with_tasks, with_collectives, deep_nesting, free_chunk,
-    many_threads, with_memory, device_work, stopped_device_work, blocked_gaps, with_stacks,
+    many_threads, with_memory, with_messages, device_work, stopped_device_work, blocked_gaps, with_stacks,
 )  # fmt: skip
 
 
