@@ -13,6 +13,7 @@ LIBRARIES, RUN_TABLES = "rlscope/libraries/__init__.py", "rlscope/analysis/run_t
 MODEL, VOCABULARY, WORDS = "rlscope/model.py", "src/core/format/vocabulary.h", "docs/vocabulary.md"
 FORMATS, EXPORTED = "rlscope/cli/export.py", "docs/export.md"
 TAGS, VERSION, FORMAT_PAGE = "rlscope/trace/format.py", "rlscope/version.py", "docs/trace-format.md"
+RULES, RULE_TESTS = "rlscope/rules", "tests/unit/test_rules.py"
 SWEPT, SWEEP, REPORTS = "rlscope/analysis/swept.py", "src/analysis/sweep/sweep.cpp", "src/analysis/sweep/reports"
 
 SIMULATOR = '''\
@@ -267,6 +268,35 @@ RECORD_EXPECTED = """\
   }
 }
 """
+RULE = '''\
+"""Do less of NAME.
+
+**Why it is slow.** What takes the time, and how long.
+
+**Slow**
+
+    NAME.call()                                    # in each step
+
+**Faster**
+
+    NAME.call()                                    # once
+
+**How it is found.** Stacks pass functions of NAME in a tenth of the training or more.
+
+**When it is wrong.** Where the training is for this.
+"""
+
+from collections.abc import Iterator
+
+from rlscope.rules.evidence import Evidence
+from rlscope.rules.finding import Found
+
+
+def find(evidence: Evidence) -> Iterator[Found]:
+    """Look for functions of NAME."""
+    yield from evidence.calls(("NAME/",), "call NAME less often")
+'''
+RULE_CASE = '        (f"call:{PACKAGE}/NAME/calls.py:1", "CODE"),\n'
 
 
 @dataclass(frozen=True)
@@ -404,6 +434,21 @@ def claim(name: str) -> Scaffold:
     )
 
 
+def rule(name: str) -> Scaffold:
+    """Begin a rule, KIND.NAME, with the next code of its kind, which looks for functions of a package."""
+    kind, _, about = name.partition(".")
+    codes = [path.name[:6] for path in sorted((CHECKOUT / RULES).glob(f"{kind.upper()}*.py"))]
+    if not about or not codes or len(kind) != len("rls2"):
+        sys.exit(f"scripts/new: expected KIND.NAME with a kind such as rls2, found {name}")
+    code = f"RLS{int(codes[-1][3:]) + 1}"
+    case = RULE_CASE.replace("NAME", about).replace("CODE", code)
+    return Scaffold(
+        {f"{RULES}/{code}_{about}.py": RULE.replace("NAME", about)},
+        {RULE_TESTS: _before(_text(RULE_TESTS), "    ],\n)\ndef test_a_function_that_is_known_to_be_slow", case)},
+        (sys.executable, "scripts/write_docs.py"),
+    )
+
+
 def stage(name: str) -> Scaffold:
     """Begin a stage, which the published figures count as backpropagation until it is said otherwise."""
     if f'"{name}"' in _text(VOCABULARY):
@@ -438,7 +483,7 @@ def _before(text: str, end: str, added: str) -> str:
 
 
 KINDS: dict[str, Callable[[str], Scaffold]] = {
-    make.__name__: make for make in (library, simulator, stage, table, record, claim, export)
+    make.__name__: make for make in (library, simulator, stage, table, record, claim, export, rule)
 }
 
 
@@ -448,7 +493,7 @@ def main() -> None:
     parser.add_argument("kind", choices=KINDS, help="what is begun")
     parser.add_argument("name", help="what it is called, as a module of Python")
     asked = parser.parse_args()
-    words = asked.name.split(".") if asked.kind == "claim" else [asked.name]
+    words = asked.name.split(".") if asked.kind in ("claim", "rule") else [asked.name]
     if not all(word.isidentifier() for word in words) or (asked.kind != "claim" and not asked.name.islower()):
         parser.error(f"expected a name of small letters, digits and underscores, found {asked.name!r}")
     begun = KINDS[asked.kind](asked.name)

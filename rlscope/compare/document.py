@@ -7,7 +7,7 @@ from rlscope.compare.comparable import cautions
 from rlscope.compare.comparison import Comparison
 from rlscope.compare.estimate import CONFIDENCE_PERCENT
 from rlscope.compare.sides import Side
-from rlscope.compare.verdict import status_of, verdict
+from rlscope.compare.verdict import changed_findings, status_of, verdict
 
 SCHEMA = 1
 
@@ -39,6 +39,7 @@ def _comparison(found: Comparison, fail_above: float | None) -> dict[str, object
         "status": None if fail_above is None else status_of(found, fail_above),
         "verdict": verdict(found),
         "cautions": cautions(found),
+        "findings": changed_findings(found),
         "rows": part_records(found),
     }
 

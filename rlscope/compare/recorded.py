@@ -77,6 +77,7 @@ def times_of(swept: TraceSweep, analysis: Analysis) -> RunTimes:
         busy_s={device: busy_s / count for device, busy_s in analysis.loop_busy_s.items()},
         crossings=_transitions_in(process, analysis, unit) / count,
         causes={line.name: line.seconds for line in account_lines(analysis)},
+        findings={row.code: row.change for row in reversed([*analysis.findings])},
         no_core_share=analysis.cores.no_core_share,
         corrected=_corrected(process, analysis, unit),
         start_ns=_realtime_ns(trace.manifest, "start") or min(each.start_ns for each in swept.processes),

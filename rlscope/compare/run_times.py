@@ -77,6 +77,7 @@ class RunTimes:
         crossings: How often the process went from one layer into another in its loop, per iteration; None of a run
             that was only timed.
         causes: How long the run went for each cause of its account, by the words for it; of the whole run.
+        findings: What rules found in the run, by their codes; of a rule the largest.
         no_core_share: The share of its processes' time in which they waited for a core, from 0 to 1; None of a run that
             was only timed, or recorded before such time was told from other time.
         corrected: What times are to be multiplied with to be without the cost of recording; None if that is not known.
@@ -100,6 +101,7 @@ class RunTimes:
     busy_s: Mapping[int, float]
     crossings: float | None
     causes: Mapping[str, float]
+    findings: Mapping[str, str]
     no_core_share: float | None
     corrected: float | None
     start_ns: int
@@ -138,6 +140,6 @@ def timed(path: Path, seconds: float, start_ns: int, facts: Facts) -> RunTimes:
     return RunTimes(
         path=path, unit=Unit.RUN, lengths=np.array([seconds]), places=(), kept=1, iteration=none, place=none,
         seconds=np.zeros(0), first_s=None, evaluated=0, timesteps=None, busy_s={}, crossings=None, causes={},
-        no_core_share=None, corrected=None, start_ns=start_ns, end_ns=start_ns + round(seconds * 1e9), why=(),
-        facts=facts,
+        findings={}, no_core_share=None, corrected=None, start_ns=start_ns,
+        end_ns=start_ns + round(seconds * 1e9), why=(), facts=facts,
     )  # fmt: skip

@@ -1,6 +1,7 @@
 """This file defines a side of a comparison: runs of the same thing, and what of it is repeated."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -34,6 +35,16 @@ class Side:
         """Return the share of the runs' time in which they waited for a core; None where that of a run is not known."""
         shares = [run.no_core_share for run in self.runs if run.no_core_share is not None]
         return fmean(shares) if len(shares) == len(self.runs) else None
+
+    @property
+    def findings(self) -> dict[str, str]:
+        """Return what rules found in more than half of the runs, by their codes."""
+        found = Counter(code for run in self.runs for code in run.findings)
+        return {
+            code: next(run.findings[code] for run in self.runs if code in run.findings)
+            for code, count in sorted(found.items())
+            if 2 * count > len(self.runs)
+        }
 
     def count(self, repeated: str) -> int:
         """Return how many runs there are, or how many iterations all of them have."""

@@ -157,6 +157,25 @@ def _causes(comparison: Comparison) -> Shown:
     return Shown(f"Where the time went, in {unit.name} per run", shown, unit.per_second)
 
 
+def changed_findings(comparison: Comparison) -> dict[str, dict[str, str]]:
+    """Return what rules found on one side alone, by their codes: `new` on the second, `gone` of the first."""
+    base, other = comparison.base.findings, comparison.other.findings
+    return {
+        "new": {code: other[code] for code in other.keys() - base.keys()},
+        "gone": {code: base[code] for code in base.keys() - other.keys()},
+    }
+
+
+def findings_sentences(comparison: Comparison) -> list[str]:
+    """Say what rules found on one side alone."""
+    changed = changed_findings(comparison)
+    return [
+        f"{word.capitalize()}: {code} {changed[word][code]}"
+        for word in ("new", "gone")
+        for code in sorted(changed[word])
+    ]
+
+
 def part_name(part: Part) -> str:
     """Return what a part is called beside others."""
     if part.kind is Kind.CAUSE:

@@ -8,7 +8,16 @@ from rlscope.compare.comparable import cautions, sides_of
 from rlscope.compare.comparison import Comparison, Row, compare
 from rlscope.compare.differences import Difference
 from rlscope.compare.recorded import times_of
-from rlscope.compare.verdict import Shown, first_iterations, gate_sentence, no_core_sentence, part_name, tables, verdict
+from rlscope.compare.verdict import (
+    Shown,
+    findings_sentences,
+    first_iterations,
+    gate_sentence,
+    no_core_sentence,
+    part_name,
+    tables,
+    verdict,
+)
 from rlscope.errors import UsageError
 from rlscope.page.assemble import PLAIN_MODULES, document, script
 from rlscope.page.bars import BAR
@@ -42,7 +51,7 @@ def comparison_part(comparison: Comparison, fail_above: float | None = None) -> 
         parts.append(f"<p>{as_html(gate_sentence(comparison, fail_above))}</p>")
     parts += [f'<p class="warning">{as_html(f"{each[0].upper()}{each[1:]}.")}</p>' for each in cautions(comparison)]
     parts += [_table(each, base, other) for each in tables(comparison)]
-    said = first_iterations(comparison), no_core_sentence(comparison)
+    said = *findings_sentences(comparison), first_iterations(comparison), no_core_sentence(comparison)
     parts += [f"<p>{as_html(sentence)}</p>" for sentence in said if sentence is not None]
     return f"<section>{''.join(parts)}</section>"
 

@@ -12,7 +12,15 @@ from rlscope.compare.estimate import CONFIDENCE_PERCENT, Estimate
 from rlscope.compare.sampled.whole_run import WholeRun
 from rlscope.compare.sides import Side
 from rlscope.compare.summary import stage_records, summary
-from rlscope.compare.verdict import first_iterations, gate_sentence, no_core_sentence, part_name, tables, verdict
+from rlscope.compare.verdict import (
+    findings_sentences,
+    first_iterations,
+    gate_sentence,
+    no_core_sentence,
+    part_name,
+    tables,
+    verdict,
+)
 from rlscope.report.screen import Screen
 from rlscope.report.tables import table_lines
 from rlscope.text.numbers import digits, digits_ends, duration, duration_ends, in_percent
@@ -38,6 +46,10 @@ def comparison_lines(comparison: Comparison, fail_above: float | None, screen: S
         lines += ["", *table_lines(table.title, records, screen)]
     for sentence in (first_iterations(comparison), no_core_sentence(comparison)):
         lines += ["", *screen.filled(sentence)] if sentence is not None else []
+    changed = findings_sentences(comparison)
+    lines += ["", "What rules find on one side alone"] if changed else []
+    for sentence in changed:
+        lines += screen.filled(sentence, "- ", "  ")
     said = cautions(comparison)
     lines += ["", "Notes"] if said else []
     for sentence in said:

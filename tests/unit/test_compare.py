@@ -16,6 +16,7 @@ from trace_builder import (
     Work,
     boundary,
     operation,
+    parse_script,
     write_scripts,
 )
 
@@ -27,7 +28,7 @@ from rlscope.compare.folders import open_runs, read_runs
 from rlscope.compare.parts import Kind
 from rlscope.compare.run_times import Unit
 from rlscope.compare.timings import Timing, write_timings
-from rlscope.compare.verdict import verdict
+from rlscope.compare.verdict import changed_findings, verdict
 from rlscope.model import Category, DeviceWork
 from rlscope.report.remarks import core_lines
 from rlscope.trace.reader import open_trace
@@ -109,6 +110,16 @@ def test_one_run_of_each_side_is_compared_within_itself(tmp_path: Path) -> None:
         "a side has one run only, so the interval is within these runs: it does not hold how runs differ, and machines "
         "drift. Record 3 runs or more of each side before believing it: `rlscope bench -n 5` runs commands in turns"
     ]
+
+
+def test_what_rules_find_on_one_side_alone_is_new_or_gone(tmp_path: Path) -> None:
+    text = "process stop=1000\nthread 0\n0 + simulation\n500 -\n500 + {name}\n900 -\n900 + inference\n1000 -\n"
+    a, b = (write_run(tmp_path / name, parse_script(text.format(name=name))) for name in ("inference", "log"))
+    found = changed_findings(compared(a, b))
+    assert (found["new"].keys(), found["gone"].keys()) == ({"RLS304"}, set())
+    found = changed_findings(compared(b, a))
+    assert (found["new"].keys(), found["gone"].keys()) == (set(), {"RLS304"})
+    assert "New: RLS304 " in call_here("compare", a, b).stdout
 
 
 def test_the_first_iteration_is_left_out(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ BEGUN: dict[str, tuple[str, dict[str, str], tuple[str, ...], int]] = {
         ("-k", "algorithm_choice and (claims or range)", "tests/unit/test_experiments_studies.py"),
         2,
     ),
+    "rule": ("rls2.hashing", {}, ("-k", "hashing or RLS212", "tests/unit/test_rules.py"), 2),
     "export": ("jsonlines", {}, ("tests/unit/test_export_jsonlines.py",), 1),
 }
 RECORD = "page_faults"
@@ -165,6 +166,7 @@ def test_a_record_that_is_begun_is_read(with_record: Path) -> None:
         ("export", "folded", "rlscope/export/folded.py"),
         ("claim", "algorithm_choice.python_to_simulator", "experiments/algorithm_choice/claims.toml"),
         ("claim", "no_study.metric", "no_study.metric"),
+        ("rule", "hashing", "KIND.NAME"),
     ],
 )
 def test_what_is_there_stays(kind: str, name: str, there: str, copied: Path) -> None:
