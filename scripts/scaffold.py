@@ -307,13 +307,11 @@ class Scaffold:
         new: Files that are not there yet.
         changed: Files to which something is added.
         command: Is run after that.
-        printed: The file that gets what the command prints, if it prints one.
     """
 
     new: dict[str, str]
     changed: dict[str, str] = field(default_factory=dict)
     command: tuple[str, ...] = ()
-    printed: str = ""
 
 
 def library(name: str) -> Scaffold:
@@ -430,7 +428,6 @@ def claim(name: str) -> Scaffold:
         {},
         {path: _text(path) + CLAIM.replace("NAME", metric)},
         (sys.executable, "scripts/artifact_page.py"),
-        "ARTIFACT.md",
     )
 
 
@@ -502,9 +499,7 @@ def main() -> None:
     for path, text in (begun.new | begun.changed).items():
         (CHECKOUT / path).write_text(text)
     if begun.command:
-        printed = subprocess.run(begun.command, cwd=CHECKOUT, check=True, stdout=subprocess.PIPE, text=True).stdout
-        if begun.printed:
-            (CHECKOUT / begun.printed).write_text(printed)
+        subprocess.run(begun.command, cwd=CHECKOUT, check=True, stdout=subprocess.DEVNULL)
     print(*(f"new: {path}" for path in begun.new), *(f"changed: {path}" for path in begun.changed), sep="\n")
     print(f"CONTRIBUTING.md, 'Adding something', says what to fill in for a {asked.kind}")
 

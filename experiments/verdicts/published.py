@@ -96,7 +96,7 @@ class Source:
 
 
 class Published:
-    """What a study draws again.
+    """The figures that a study draws again.
 
     Attributes:
         source: what was published, on which machine, with which figures.

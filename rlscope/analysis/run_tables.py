@@ -286,7 +286,7 @@ class RunTables(Tables):
     @fact(in_document=False)
     def loop_busy_s(self, run: Run) -> dict[int, float]:
         """Return for how long each device worked from the begin of the training loop to its end."""
-        return loop_busy_s(run.clocks, self.device_idle)
+        return loop_busy_s(run.clocks, self.device_idle) if run.has("devices") else {}
 
     launches = _Table(
         LaunchRow,

@@ -89,7 +89,7 @@ def _changes(analysis: Analysis, screen: Screen, most: int | None) -> Iterator[s
         yield "What would make it faster"
     elif analysis.account:
         yield ""
-        yield f"What would make it faster: nothing that {len(rules())} rules know"
+        yield from screen.filled(f"What would make it faster: nothing that {len(rules())} rules know", "", INDENT)
     for row in list(analysis.findings)[:most]:
         yield from screen.filled(finding_text(row), INDENT, INDENT * 2)
 

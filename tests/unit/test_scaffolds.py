@@ -13,7 +13,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 #: What the tests of the kinds read. Compiled modules come along in the package.
 COPIED = (
     "rlscope", "src", "cmake", "scripts", "tests", "benchmarks", "experiments", "docs", "CMakeLists.txt",
-    "pyproject.toml",
+    "pyproject.toml", "README.md", "ARTIFACT.md",
 )  # fmt: skip
 LIBRARIES = "tests/unit/test_libraries.py"
 #: By kind: a name, for modules of which nothing is declared, what is filled in, which tests are run, and how many.
