@@ -18,7 +18,7 @@ from experiments.harness.lock import locked
 from experiments.harness.matrix import BUDGETS
 from experiments.harness.provenance import provenance
 from experiments.verdicts.claims import Verdict, write_claims
-from experiments.verdicts.deciding import plan
+from experiments.verdicts.deciding import plan, repetitions_within
 from experiments.verdicts.kept_verdicts import broken_claims, contradicted_claims
 from experiments.verdicts.published import FILE
 from experiments.verdicts.study_page import ShownFigure
@@ -64,10 +64,15 @@ def command_line(
     Returns:
         As `exit_status`.
     """
-    arguments = make_parser(description, ARTIFACTS / f"experiment_{folder.name}", in_parts).parse_args()
+    parser = make_parser(description, ARTIFACTS / f"experiment_{folder.name}", in_parts)
+    said = "repeat as often as decides what was undecided, if that takes no more minutes; fixed before the first run"
+    parser.add_argument("--decide", type=float, metavar="MINUTES", help=said)
+    arguments = parser.parse_args()
     study = CaseStudy(
         folder, arguments.budget, arguments.output.resolve(), arguments.repetitions, earlier=arguments.earlier
     )
+    if arguments.decide is not None:
+        study = replace(study, repetitions=repetitions_within(study, arguments.decide))
     if arguments.dry_run:
         return exit_status(lambda: print_runs(study.runs(), [], [*study.left_out, *plan(study)]))
     return exit_status(lambda: run_study(study, run), [study.output])

@@ -5,12 +5,14 @@
 """
 
 import argparse
+import json
 import re
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import groupby
 from pathlib import Path
+from statistics import fmean
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -18,8 +20,11 @@ from experiments import CHECKOUT
 from experiments.harness.case_study import is_for
 from experiments.harness.matrix import BUDGETS, Matrix, load_matrix
 from experiments.verdicts.claims import load_claims
+from experiments.verdicts.kept_verdicts import MEASURED
 from experiments.verdicts.published import Published, PublishedFigure
 
+#: Of an evaluator's machine.
+CORES = 2
 HEAD = """\
 # Artifact evaluation
 
@@ -93,7 +98,24 @@ def matrix_of(study: Path) -> Matrix:
 
 def minutes(study: Path) -> str:
     """Return the minutes of a study at each budget."""
-    return ", ".join(f"{matrix_of(study).budget(budget).minutes:g}" for budget in BUDGETS)
+    return ", ".join(f"{minutes_at(study, budget):g}" for budget in BUDGETS)
+
+
+def minutes_at(study: Path, budget: str) -> float:
+    """Return the minutes that a study took on machines like the evaluator's of which results are kept; without any,
+    those that runs.toml foresees.
+    """
+    planned = matrix_of(study).budget(budget)
+    kept = [json.loads(path.read_text()) for path in sorted((study / MEASURED).glob("*/claims.json"))]
+    took = [
+        found["seconds"] / 60
+        for found in kept
+        if found.get("seconds") is not None
+        and found["budget"] == budget
+        and found["repetitions"] == {study.name: planned.repetitions}
+        and [(machine["cores"], "gpus" in machine) for machine in found["hardware"]] == [(CORES, False)]
+    ]
+    return round(2 * fmean(took)) / 2 if took else planned.minutes
 
 
 def needs_gpu(study: Path) -> bool:
@@ -103,7 +125,7 @@ def needs_gpu(study: Path) -> bool:
 
 def total_minutes() -> float:
     """Return the minutes of all studies together at the quick budget, without a GPU."""
-    return sum(matrix_of(study).budget("quick").minutes for study in studies() if not needs_gpu(study))
+    return sum(minutes_at(study, "quick") for study in studies() if not needs_gpu(study))
 
 
 def artifact(_: str) -> str:

@@ -31,6 +31,7 @@ class Provenance:
         hardware: each kind of machine that has executed runs, with the names of those of this kind under "nodes".
         versions: of Python and the packages, by the path of the Python that ran, in the checkout if it lies there.
         recorders: what each rlscope that recorded was built from, as from `built_from`.
+        seconds: that all runs took together, one after the other; None where results are older than its keeping.
     """
 
     command: str
@@ -40,6 +41,7 @@ class Provenance:
     hardware: Sequence[Mapping[str, Any]]
     versions: Mapping[str, Mapping[str, str]]
     recorders: Sequence[Mapping[str, Any]]
+    seconds: float | None = None
 
 
 def provenance(budget: str, repetitions: Mapping[str, int], executions: Sequence[Execution]) -> Provenance:
@@ -69,6 +71,7 @@ def provenance(budget: str, repetitions: Mapping[str, int], executions: Sequence
         [{**facts, "nodes": sorted(nodes[kind])} for kind, facts in machines.items()],
         versions,
         recorders,
+        round(sum(execution.seconds for execution in executions), 1),
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from experiments.harness.case_study import CaseStudy, hardware
 from experiments.verdicts.claims import NO_CORE, UNDECIDED, Claim, Verdict
 from experiments.verdicts.kept_verdicts import MEASURED, has_gpu, read_kept, verdicts_in
-from experiments.verdicts.statistics import CONFIDENCE_PERCENT, FEWEST, Estimate
+from experiments.verdicts.statistics import CONFIDENCE_PERCENT, FEWEST, RUNS, Estimate
 from rlscope.compare.estimate import errors_at
 
 #: More repetitions than these are not worth a plan.
@@ -57,24 +57,62 @@ def decider(verdict: Verdict, study: CaseStudy) -> str:
     number = repetitions_to_decide(claim, estimate)
     if number is None:
         return f"not even {MOST} {estimate.unit} would decide it"
-    budget = study.matrix.budget(study.budget)
-    minutes = budget.minutes * study.repetitions_of_each / budget.repetitions * number / max(1, estimate.repetitions)
-    elsewhere = claim.hardware == "gpu" and hardware() != "gpu"
-    place = "on that machine" if elsewhere else f"in {math.ceil(minutes)} minutes on two cores at rest"
+    minutes = math.ceil(minutes_of(study, of_study(study, estimate, number)))
+    place = "on that machine" if is_elsewhere(claim) else f"in {minutes} minutes on two cores at rest"
     return f"about {number} {estimate.unit} would decide it, {place}"
 
 
-def plan(study: CaseStudy) -> list[str]:
-    """Return a sentence for each claim that was undecided in the study's last results on such a machine: those in its
-    output, or else those that are kept.
+def is_elsewhere(claim: Claim) -> bool:
+    """Return whether only another machine can repeat what a claim is about."""
+    return claim.hardware == "gpu" and hardware() != "gpu"
+
+
+def of_study(study: CaseStudy, estimate: Estimate, number: int) -> int:
+    """Return how often a study has to be repeated for a number of what an estimate is of: runs, say, or iterations."""
+    if estimate.unit == RUNS:
+        return number
+    return math.ceil(number * study.repetitions_of_each / max(1, estimate.repetitions))
+
+
+def minutes_of(study: CaseStudy, repetitions: int) -> float:
+    """Return how long so many repetitions of a study take."""
+    budget = study.matrix.budget(study.budget)
+    return budget.minutes / budget.repetitions * repetitions
+
+
+def undecided(study: CaseStudy) -> list[Verdict]:
+    """Return what was undecided in the study's last results on such a machine: those in its output, or else those that
+    are kept.
     """
     kept = sorted((study.folder / MEASURED).glob("*/claims.json"))
     paths = [path for path in [study.output / "claims.json"] if path.exists()] or kept
     contents = [(path, read_kept(path)) for path in paths]
     return [
-        f"{verdict.claim.id} ({verdict.subject}) is undecided ({verdict.measured_text}): {said}"
+        verdict
         for path, found in contents
         if has_gpu(found["hardware"]) == (hardware() == "gpu")
         for verdict in verdicts_in(found, path)
-        if verdict.verdict == UNDECIDED and (said := decider(verdict, study))
+        if verdict.verdict == UNDECIDED
     ]
+
+
+def plan(study: CaseStudy) -> list[str]:
+    """Return a sentence for each claim that was undecided, on what would decide it."""
+    return [
+        f"{verdict.claim.id} ({verdict.subject}) is undecided ({verdict.measured_text}): {said}"
+        for verdict in undecided(study)
+        if (said := decider(verdict, study))
+    ]
+
+
+def repetitions_within(study: CaseStudy, minutes: float) -> int:
+    """Return how often to repeat a study: as often as decides all that was undecided and can be decided here in these
+    minutes, if it scatters as it did; at least as often as the budget says.
+    """
+    found = [study.repetitions_of_each]
+    for verdict in undecided(study):
+        claim, estimate = verdict.claim, verdict.measured
+        if estimate and claim.verdict_on(estimate) == UNDECIDED and not is_elsewhere(claim):
+            number = repetitions_to_decide(claim, estimate)
+            found += [of_study(study, estimate, number)] if number else []
+    return max(number for number in found if number == found[0] or minutes_of(study, number) <= minutes)

@@ -202,6 +202,7 @@ def test_verdicts_are_written_for_people_and_for_programs(tmp_path: Path) -> Non
         "hardware",
         "versions",
         "recorders",
+        "seconds",
         "claims",
         "calculated",
     ]

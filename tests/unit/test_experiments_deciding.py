@@ -9,7 +9,15 @@ from experiments import CHECKOUT
 from experiments.harness.case_study import CaseStudy
 from experiments.harness.provenance import Provenance
 from experiments.verdicts.claims import HOLDS, NO_CORE, Claim, judge, write_claims
-from experiments.verdicts.deciding import MOST, deciding, plan, repetitions_to_decide
+from experiments.verdicts.deciding import (
+    MOST,
+    deciding,
+    minutes_of,
+    of_study,
+    plan,
+    repetitions_to_decide,
+    repetitions_within,
+)
 from experiments.verdicts.statistics import FEWEST, Estimate, estimated_mean
 
 CLAIM = Claim("A-13", "More", "ratio", "", "3.5", "cpu", "", above=2.0)
@@ -45,7 +53,7 @@ def test_an_undecided_verdict_names_what_would_decide_it() -> None:
     assert f"about {number} runs would decide it, in " in remark(estimated_mean(VALUES))
     assert remark(Estimate(2.0, 1.0, 3.0, 3)).endswith(f"not even {MOST} runs would decide it")
     assert remark(Estimate(2.4, None, None, 1)).endswith(
-        "about 3 runs would decide it, in 11 minutes on two cores at rest"
+        "about 3 runs would decide it, in 4 minutes on two cores at rest"
     )
     assert remark(estimated_mean(VALUES), said=NO_CORE).endswith("a machine that does nothing else would decide it")
     on_gpu = remark(estimated_mean(VALUES), replace(CLAIM, hardware="gpu"))
@@ -66,3 +74,32 @@ def test_a_plan_says_what_would_decide_the_last_results(tmp_path: Path, monkeypa
     )
     (sentence,) = plan(replace(STUDY, output=tmp_path))
     assert sentence.startswith("A-13 (walker) is undecided (2.4 (") and "would decide it" in sentence
+
+
+def test_a_study_is_repeated_as_often_as_decides_within_the_minutes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("experiments.verdicts.deciding.hardware", lambda: "cpu")
+    study = replace(STUDY, output=tmp_path)
+    measured = {"soon": estimated_mean(VALUES), "late": Estimate(2.1, 1.1, 3.1, 3), "never": Estimate(2.0, 1.0, 3.0, 3)}
+    verdicts = [
+        verdict
+        for name, estimate in measured.items()
+        for verdict in judge([CLAIM], {name: {"ratio": estimate}}, "cpu", provisional=True)
+    ]
+    on_gpu = judge([replace(CLAIM, hardware="gpu")], {"gpu": {"ratio": Estimate(2.3, 1.1, 3.1, 3)}}, "gpu", True)
+    machine = {"cpu": "one", "cores": 2, "memory_bytes": 8e9, "kernel": "6.1", "nodes": []}
+    write_claims([*verdicts, *on_gpu], Provenance("", "", "quick", {}, [machine], {}, []), tmp_path)
+    soon, late, never = (repetitions_to_decide(CLAIM, estimate) for estimate in measured.values())
+    assert soon and late and never is None and FEWEST < soon < late
+    each = minutes_of(study, 1)
+    assert repetitions_within(study, 0.1) == study.repetitions_of_each == 3
+    assert repetitions_within(study, each * soon) == soon
+    assert repetitions_within(study, each * (late - 0.5)) == soon
+    assert repetitions_within(study, each * late + 1) == late
+
+
+def test_iterations_come_with_repetitions_of_the_study() -> None:
+    estimate = Estimate(1.0, 0.5, 1.5, 24, "iterations")
+    assert of_study(replace(STUDY, repetitions=1), estimate, 66) == 3
+    assert of_study(replace(STUDY, repetitions=1), replace(estimate, unit="runs", repetitions=3), 66) == 66
