@@ -10,7 +10,8 @@ r"""Start other programs less often, or beside the loop.
 
     simulator.stdin.write(f"{path}\n")             # of one program that stays
 
-**How it is found.** Waits for the end of other programs have a tenth of the training or more.
+**How it is found.** Functions of `subprocess` that start a program and read all of its answer, or other waits for the
+end of programs, have a tenth of the training or more.
 
 **When it is wrong.** Simulators that can do no more than one run have to be started again.
 """
@@ -21,7 +22,15 @@ from rlscope.record.blocking import PROCESS
 from rlscope.rules.evidence import Evidence
 from rlscope.rules.finding import Found
 
+#: They start a program, or wait for all of its answer. Who talks to one that stays calls none of them.
+_STARTING = tuple(
+    f"subprocess.py {name}" for name in ("run", "call", "check_call", "check_output", "getoutput", "Popen.")
+)
+_CHANGE = "start other programs less often, or beside the loop"
+
 
 def find(evidence: Evidence) -> Iterator[Found]:
-    """Look for waits for the end of other programs."""
-    yield from evidence.waits(PROCESS, "start other programs less often, or beside the loop")
+    """Look for starts of other programs, their answers, and waits for their end."""
+    found = [*evidence.calls(_STARTING, _CHANGE)]
+    # `subprocess` waits for the end as well, which is in its time already.
+    yield from found or evidence.waits(PROCESS, _CHANGE)

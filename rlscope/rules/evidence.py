@@ -94,6 +94,11 @@ class Evidence:
         whole_s = sum(self._seconds.values())
         return whole_s if self.tables.cores.is_own_doing else whole_s - self.seconds(Cause.NO_CORE)
 
+    @property
+    def _left_out(self) -> tuple[str, ...]:
+        """Return the layers of stacks whose time is no part of `training_s`, of which their time is a share."""
+        return () if self.tables.cores.is_own_doing else (Category.NO_CORE.label,)
+
     def seconds(self, *causes: Cause) -> float:
         """Return how long it trained for these causes."""
         return sum(self._seconds.get(cause, 0.0) for cause in causes)
@@ -234,7 +239,11 @@ class Evidence:
         found = {}
         for process in self._weights:
             stacks = self._lines.stacks(process)
-            trained = [time for time in stacks.times if time.part in _PARTS and time.purpose in _PURPOSES]
+            trained = [
+                time
+                for time in stacks.times
+                if time.part in _PARTS and time.purpose in _PURPOSES and time.category not in self._left_out
+            ]
             natives = {public_name(time.function) for time in trained if time.function}
             found[process] = _Names(frozenset(stacks.names), frozenset(natives), trained)
         return found
