@@ -79,7 +79,7 @@ CARTPOLE := experiments/workloads/cartpole/libcartpole.so
 COMPILED := CMakeLists.txt pyproject.toml README.md LICENSE rlscope/version.py rlscope/trace/format.py $(shell find src cmake -type f -not -name '*.pyc') $(wildcard rlscope/analysis/swept*.py rlscope/analysis/*/swept.py)
 SOURCES := $(COMPILED) $(shell find rlscope -type f -not -name '*.pyc' -not -name '*.so' -not -name built_from.json)
 
-.PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-others test-page test-pythons test-container test-scale fuzz artifacts check-claims bench guard docs archive coverage wheels sdist test-wheels test-notebook lint clean
+.PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-others test-page test-pythons test-container test-scale fuzz artifacts check-claims bench guard rules docs archive coverage wheels sdist test-wheels test-notebook lint clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 28
@@ -164,6 +164,10 @@ bench: $(BENCH_PACKAGE) ## compare costs with other profilers' (17 to 33 minutes
 
 guard: build ## compare instructions and bytes per event with benchmarks/guard.json; UPDATE=1 writes it
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.guard $(if $(UPDATE),--update)
+
+rules: build ## judge rules by kept traces, and write docs/rules/measured.md; RECORD=1 records and measures anew (hour)
+	$(if $(RECORD),$(BIN)/python tests/rules/recording.py)
+	$(BIN)/python tests/rules/confusion.py
 
 docs: build $(DOCS)/.environment ## build the site of all documents, and test it: build/site/html
 	rm -rf $(SITE)

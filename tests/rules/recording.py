@@ -1,0 +1,125 @@
+"""Records hosts and their faults anew, and measures by a stopwatch what each fault costs its host."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import io
+import json
+import multiprocessing
+import os
+import re
+import runpy
+import statistics
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+HERE = Path(__file__).parent
+HOSTS, FAULTS, TRACES, MEASURED = HERE / "hosts", HERE / "faults", HERE / "traces", HERE / "measured.json"
+#: One thread each, as small networks are trained where several programs share the cores.
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+def programs() -> list[str]:
+    """Return hosts and faults: `actor_critic`, `RLS202_actor_critic`."""
+    return sorted(path.stem for path in HOSTS.glob("*.py")) + sorted(path.stem for path in FAULTS.glob("*.patch"))
+
+
+def host_of(program: str) -> str:
+    """Return the host of a fault; a host's is itself."""
+    return program.split("_", 1)[1] if program.startswith("RLS") else program
+
+
+def written(program: str, folder: Path) -> Path:
+    """Write a program into a folder: the host, with the patch of the fault applied."""
+    script = folder / f"{host_of(program)}.py"
+    script.write_text((HOSTS / script.name).read_text())
+    if program != host_of(program):
+        with (FAULTS / f"{program}.patch").open() as patch:
+            subprocess.run(["patch", "--quiet", str(script)], stdin=patch, check=True)
+    return script
+
+
+def record(program: str) -> None:
+    """Record a program in a folder of its own; keep the trace compressed."""
+    with tempfile.TemporaryDirectory() as folder:
+        script, trace = written(program, Path(folder)), Path(folder) / "trace"
+        rlscope = str(Path(sys.executable).parent / "rlscope")
+        command = [rlscope, "record", "-o", str(trace), "--", sys.executable, script.name]
+        subprocess.run(command, cwd=folder, env={**os.environ, **ENVIRONMENT}, capture_output=True, check=True)
+        TRACES.mkdir(exist_ok=True)
+        packed = TRACES / f".{program}.part"
+        with tarfile.open(packed, "w:xz") as archive:
+            archive.add(trace, "trace")
+        packed.replace(TRACES / f"{program}.tar.xz")
+
+
+def _with_a_core() -> float:
+    """Return the time of a clock that stands still while this thread is ready to run and has no core."""
+    delay_ns = int(Path("/proc/thread-self/schedstat").read_text().split()[1])
+    return time.monotonic() - delay_ns / 1e9
+
+
+def _train(program: str, said: Connection) -> None:
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as output:
+        script = written(program, Path(folder))
+        os.chdir(folder)
+        time.perf_counter = _with_a_core
+        runpy.run_path(str(script), run_name="__main__")
+        os.chdir("/")
+        said.send(float(re.findall(r"^seconds ([\d.]+)$", output.getvalue(), re.MULTILINE)[-1]))
+
+
+def train(program: str) -> float:
+    """Train without a recording, in a fork that has all imports; return the seconds that the program says."""
+    context = multiprocessing.get_context("fork")
+    said, to_say = context.Pipe(duplex=False)
+    process = context.Process(target=_train, args=(program, to_say))
+    process.start()
+    to_say.close()
+    try:
+        return said.recv()
+    finally:
+        process.join()
+
+
+def measure(program: str, times: int) -> float:
+    """Return how many times as long a fault takes as its host, both run in turns without a recording."""
+    hosts, faults = [], []
+    for _ in range(times):
+        hosts.append(train(host_of(program)))
+        faults.append(train(program))
+    return round(statistics.median(faults) / statistics.median(hosts), 2)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--times", type=int, default=3, help="runs of a fault and of its host (0: do not measure)")
+    parser.add_argument("--measure-only", action="store_true")
+    parser.add_argument("programs", nargs="*")
+    arguments = parser.parse_args()
+    if arguments.times:
+        for module in ("torch", "gymnasium", "mujoco", "pandas", "stable_baselines3"):
+            importlib.import_module(module)
+    for program in arguments.programs or programs():
+        try:
+            if not arguments.measure_only:
+                record(program)
+            if arguments.times and program != host_of(program):
+                factor = measure(program, arguments.times)
+                measured = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
+                measured[program] = {"factor": factor, "runs": arguments.times}
+                MEASURED.write_text(json.dumps(measured, indent=1, sort_keys=True) + "\n")
+        except (EOFError, subprocess.CalledProcessError) as error:
+            print(program, error, file=sys.stderr)
+        print(program, json.loads(MEASURED.read_text()).get(program, ""), flush=True)
+
+
+if __name__ == "__main__":
+    main()
