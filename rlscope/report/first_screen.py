@@ -34,16 +34,15 @@ def screen_lines(analysis: Analysis, screen: Screen) -> list[str]:
         analysis: Of a trace.
         screen: What is written to.
     """
-    head = [*_title(analysis, screen)]
-    tail = [*_changes(analysis, screen, MOST_CHANGES), *_observations(analysis, screen, MOST_OBSERVATIONS)]
-    tail += _more(analysis, screen)
-    lines = account_lines(analysis)
-    room = MOST_LINES - len(head) - len(tail)
-    for shown in range(min(len(lines), MOST_CAUSES), 0, -1):
-        table = [*_account(analysis, folded(lines, shown), screen)]
-        if len(table) <= room:
-            break
-    return [*head, *table, *tail] if lines else [*head, *tail]
+    head, lines = [*_title(analysis, screen)], account_lines(analysis)
+    changes, more = [*_changes(analysis, screen, MOST_CHANGES)], [*_more(analysis, screen)]
+    for observed in range(MOST_OBSERVATIONS, -1, -1):
+        tail = [*changes, *_observations(analysis, screen, observed), *more]
+        for shown in range(min(len(lines), MOST_CAUSES), 0, -1) if lines else (0,):
+            table = _account(analysis, folded(lines, shown), screen) if lines else ()
+            if len(whole := [*head, *table, *tail]) <= MOST_LINES:
+                return whole
+    return [*head, *tail]
 
 
 def whole_lines(analysis: Analysis, screen: Screen) -> list[str]:
