@@ -33,7 +33,7 @@ class Analysis(RunTables):
     findings: Table[Analysis, FindingRow] = Table(
         FindingRow,
         lambda run, found: finding_rows(run, found),
-        per="change that a rule found, the largest first",
+        per="change that a rule found, what is most sure first",
         values="the rule's code and name, what to do and where, how much of the training it is about, and how many "
         "times as fast that gets at most: [rules](rules/index.md)",
     )

@@ -13,7 +13,8 @@ much more, and services are asked over the network.
     if step % 1_000 == 0:
         writer.add_histogram("weights", weights, step)
 
-**How it is found.** Logging has a tenth of the time or more: TensorBoard, Weights & Biases, loggers of libraries.
+**How it is found.** Logging has a tenth of the time or more: TensorBoard, Weights & Biases, Python's `logging`,
+loggers of libraries.
 
 **When it is wrong.** Nothing speaks for slow logging.
 
@@ -30,3 +31,4 @@ from rlscope.rules.finding import Found
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for logging."""
     yield from evidence.cause(Cause.LOG, "log less often")
+    yield from evidence.calls(("logging/__init__.py ",), "log less often")

@@ -10,7 +10,8 @@
 
     file.write(line)                               # Python writes when 8 KB are there
 
-**How it is found.** Waits for the disk have a tenth of the training or more.
+**How it is found.** Waits for the disk have a tenth of the training or more, or functions that write and read
+files.
 
 **When it is wrong.** What must not be lost when the machine fails has to be written.
 
@@ -23,7 +24,11 @@ from rlscope.analysis.account.causes import Cause
 from rlscope.rules.evidence import Evidence
 from rlscope.rules.finding import Found
 
+#: They write files, or read them, with much work of Python's own.
+_FILES = ("numpy/lib/_npyio_impl.py ", "numpy/lib/npyio.py ", "zipfile.py ", "shutil.py ", "csv.py ")
+
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for waits for the disk."""
     yield from evidence.cause(Cause.DISK, "write and read files less often, or beside the loop")
+    yield from evidence.calls(_FILES, "write and read files less often, or beside the loop")

@@ -26,6 +26,7 @@ from rlscope.rules.evidence import SHORT_CALL_S, Evidence
 from rlscope.rules.finding import Found
 from rlscope.text.numbers import duration
 
+IS_OF_LEARNING = True
 #: One update in so many timesteps is often.
 _LONG_BETWEEN = 2
 

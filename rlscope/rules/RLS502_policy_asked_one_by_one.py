@@ -28,6 +28,7 @@ from rlscope.rules.evidence import SHORT_CALL_S, Evidence
 from rlscope.rules.finding import Found
 from rlscope.text.numbers import duration
 
+IS_OF_LEARNING = True
 #: Where there is less than one update in so many timesteps, networks answer for the policy.
 _SELDOM_BETWEEN = 10
 

@@ -32,6 +32,7 @@ class Rule(NamedTuple):
         page: What it says of itself, in Markdown; the first line is what to do.
         find: Looks for it in a run.
         is_general: Whether another rule that finds the same lines says more.
+        is_of_learning: Whether the change alters what is learned from how many timesteps.
     """
 
     code: str
@@ -39,6 +40,7 @@ class Rule(NamedTuple):
     page: str
     find: Callable[[Evidence], Iterable[Found]]
     is_general: bool
+    is_of_learning: bool
 
     @property
     def title(self) -> str:
@@ -54,18 +56,22 @@ def rules() -> tuple[Rule, ...]:
         match = _FILE.fullmatch(file.name)
         if match:
             module = import_module(f"rlscope.rules.{file.stem}")
-            is_general = getattr(module, "IS_GENERAL", False)
-            found.append(Rule(match[1], match[2].replace("_", "-"), module.__doc__ or "", module.find, is_general))
+            name, page = match[2].replace("_", "-"), module.__doc__ or ""
+            is_general, is_of_learning = (getattr(module, each, False) for each in ("IS_GENERAL", "IS_OF_LEARNING"))
+            found.append(Rule(match[1], name, page, module.find, is_general, is_of_learning))
     return tuple(found)
 
 
 def finding_rows(run: Run, tables: RunTables) -> Rows[FindingRow]:
-    """Make the rows of `Analysis.findings`: what is about most time first, what is no time last."""
+    """Make the rows of `Analysis.findings`: what is most sure first, of that what is about most time.
+
+    What alters learning, and what is said of any function, comes behind what is known to be slow.
+    """
     evidence = Evidence(run, tables)
     found = [(rule, each) for rule in rules() for each in rule.find(evidence) if _is_worth_it(each, evidence)]
     said = [each for rule, each in found if not rule.is_general]
     found = [(rule, each) for rule, each in found if not (rule.is_general and _is_said(each, said))]
-    found.sort(key=lambda pair: -(pair[1].seconds or 0.0))
+    found.sort(key=lambda pair: (pair[0].is_general or pair[0].is_of_learning, -(pair[1].seconds or 0.0)))
     return Rows(FindingRow, (_row(rule, each, evidence) for rule, each in found))
 
 

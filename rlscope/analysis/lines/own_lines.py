@@ -39,6 +39,8 @@ DOING = {
     "multiprocessing/reduction.py ": "pickling",
     "gymnasium/envs/registration.py make": "making",
     "gym/envs/registration.py make": "making",
+    "gymnasium/vector/sync_vector_env.py SyncVectorEnv.__init__": "making",
+    "gymnasium/vector/async_vector_env.py AsyncVectorEnv.__init__": "making",
 }
 #: They call what a process or a thread was started to run.
 _STARTERS = ("multiprocessing/process.py BaseProcess.", "threading.py Thread.")
