@@ -37,7 +37,7 @@ runpy.run_module("rlscope", run_name="__main__")
 """
 
 
-@pytest.mark.parametrize("module", ["rlscope.cli.main", "click", "rlscope.cli.analyze", "rich.cells"])
+@pytest.mark.parametrize("module", ["rlscope.cli.main", "click", "rlscope.cli.analyze", "rlscope.report.first_screen"])
 def test_an_interrupt_while_a_verb_is_loaded_is_no_traceback(module: str, tmp_path: Path) -> None:
     trace = small_trace(tmp_path / "trace")
     code = PAUSED.format(module=module, verb="analyze", words=[str(trace)])

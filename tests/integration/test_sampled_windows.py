@@ -15,8 +15,9 @@ from recording import RLSCOPE, SCRIPTS, call_here, environment, record
 from rlscope.analysis.analysis import analyze
 from rlscope.analysis.sweep import sweep_trace
 from rlscope.analysis.tables.calls import detail_of
-from rlscope.compare.recorded import iterating, recorded
+from rlscope.compare.recorded import recorded
 from rlscope.compare.sampled.whole_run import WHOLE, Part, whole_run
+from rlscope.compare.sampled.windows import iterating
 from rlscope.monitor.windows.run_windows import begun_windows
 from rlscope.trace.reader import open_trace
 

@@ -117,7 +117,7 @@ def estimated_run(sample: Sample, recover: bool) -> WholeRun:
         if swept is None:
             continue
         sample.why += [f"{trace.directory.name}: {reason}" for reason in swept.why]
-        process = _iterating(swept)
+        process = iterating(swept)
         for number, iteration in enumerate(_iterations_of(process)):
             iterations.append(iteration)
             numbers.append(_iterations_before(process) + number + 1)
@@ -134,7 +134,7 @@ def estimated_run(sample: Sample, recover: bool) -> WholeRun:
     return replace(found, windows=sample.windows, damaged=tuple(damaged), why=tuple(sample.why))
 
 
-def _iterating(swept: TraceSweep) -> ProcessSweep:
+def iterating(swept: TraceSweep) -> ProcessSweep:
     """Return the process that reported most iterations; without any, the main one."""
     return max(swept.processes, key=lambda process: (len(detail_of(process).iteration_starts), process.file.is_main))
 
