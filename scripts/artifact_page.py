@@ -30,7 +30,7 @@ HEAD = """\
 
 This page is for somebody who checks whether RL-Scope does what its papers say. A *claim* is a sentence of a paper
 with a number in it. A study measures the number again, and judges the claim.
-[`scripts/artifact_page.py`](scripts/artifact_page.py) writes this page; a test checks that.
+`scripts/artifact_page.py` writes this page; a test checks that.
 
 ## What you need
 
