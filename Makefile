@@ -167,7 +167,7 @@ guard: build ## compare instructions and bytes per event with benchmarks/guard.j
 
 rules: build ## judge rules by kept traces, and write docs/rules/measured.md; RECORD=1 records and measures anew (hour)
 	$(if $(RECORD),$(BIN)/python tests/rules/recording.py)
-	$(BIN)/python tests/rules/confusion.py
+	PYTHONPATH=tests $(BIN)/python -m rules.confusion
 
 docs: build $(DOCS)/.environment ## build the site of all documents, and test it: build/site/html
 	rm -rf $(SITE)

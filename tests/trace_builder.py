@@ -38,6 +38,7 @@ from typing import Any
 
 from benchmarks.trace_writer import NAMED, ProcessWriter, TraceWriter
 from rlscope._analysis import properties, sweep
+from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.analysis.correction.corrected import Correction
 from rlscope.analysis.correction.costs import Bounds, Cost
 from rlscope.analysis.sweep import own_correction
@@ -304,6 +305,11 @@ def _parse_tagged(ticks: int, tag: fmt.OtherTag, rest: str) -> Tagged:
 def write_script(script: ProcessScript, directory: Path, entries_per_chunk: int = 1_000_000) -> Path:
     """Writes a trace of one process; returns the path of its file."""
     return next(write_scripts([script], directory, entries_per_chunk).glob("*.rlscope"))
+
+
+def analyzed(directory: Path, *texts: str) -> Analysis:
+    """The analysis of processes that are written as text, as `parse_script` reads them."""
+    return analyze(open_trace(write_scripts([parse_script(text) for text in texts], directory)))
 
 
 def write_scripts(scripts: list[ProcessScript], directory: Path, entries_per_chunk: int = 1_000_000) -> Path:

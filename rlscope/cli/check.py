@@ -9,14 +9,14 @@ import click
 from rlscope.analysis.analysis import Analysis
 from rlscope.cli.given.traces import analyze_traces
 from rlscope.cli.options import NamedPath, correct_option, ignore_option, select_option
-from rlscope.rules.choice import Choice, choice, codes_in, known_codes
+from rlscope.rules.choice import Choice, choice, codes_in
 from rlscope.rules.finding import FindingRow
 from rlscope.rules.rule import finding_text
 from rlscope.text import printable
 
 #: What GitHub reads in the place of characters that end a message, or a property of it.
-_IN_MESSAGE: dict[str, str | int | None] = {"%": "%25", "\r": "%0D", "\n": "%0A"}
-_IN_PROPERTY: dict[str, str | int | None] = {**_IN_MESSAGE, ":": "%3A", ",": "%2C"}
+_IN_MESSAGE = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_IN_PROPERTY = _IN_MESSAGE | str.maketrans({":": "%3A", ",": "%2C"})
 
 
 @click.command()
@@ -51,7 +51,7 @@ def check(
       rlscope check trace
       rlscope check trace --fail-on RLS1,RLS3 --github
     """
-    failing = Choice(select=known_codes(codes_in(fail_on), "--fail-on"))
+    failing = Choice(select=codes_in(fail_on, "--fail-on"))
     shown = choice(select, ignore)
     analyses = {name: shown.of(each) for name, each in analyze_traces(directories, recover, correct).items()}
     found = [(name, row) for name, analysis in analyses.items() for row in analysis.findings]
@@ -78,9 +78,5 @@ def _annotation(row: FindingRow) -> str:
     """Return a command of GitHub's workflows that says the finding at its line."""
     place = {"file": row.file, "line": str(row.line)} if row.line else {}
     properties = place | {"title": f"{row.code} {row.name}"}
-    said = ",".join(f"{name}={_escaped(value, _IN_PROPERTY)}" for name, value in properties.items())
-    return f"::warning {said}::{_escaped(finding_text(row), _IN_MESSAGE)}"
-
-
-def _escaped(text: str, characters: dict[str, str | int | None]) -> str:
-    return text.translate(str.maketrans(characters))
+    said = ",".join(f"{name}={value.translate(_IN_PROPERTY)}" for name, value in properties.items())
+    return f"::warning {said}::{finding_text(row).translate(_IN_MESSAGE)}"

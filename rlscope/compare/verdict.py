@@ -44,7 +44,12 @@ def status_of(comparison: Comparison, fail_above: float) -> int:
     return SLOWER if low > fail_above else PASSED
 
 
-def first_iterations(comparison: Comparison) -> str | None:
+def sentences(comparison: Comparison) -> list[str]:
+    """Say what a reader of the numbers must know of the first iterations, and of the cores; nothing that is unknown."""
+    return [said for said in (_first_iterations(comparison), _no_core_sentence(comparison)) if said is not None]
+
+
+def _first_iterations(comparison: Comparison) -> str | None:
     """Say how long the first iterations took, which are left out; None where none was."""
     means = []
     for side in (comparison.base, comparison.other):
@@ -58,7 +63,7 @@ def first_iterations(comparison: Comparison) -> str | None:
     )
 
 
-def no_core_sentence(comparison: Comparison) -> str | None:
+def _no_core_sentence(comparison: Comparison) -> str | None:
     """Say for which share of their time both sides waited for a core; None where they were only timed."""
     base, other = comparison.base, comparison.other
     if not base.runs[0].is_recorded:

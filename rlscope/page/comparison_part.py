@@ -11,10 +11,9 @@ from rlscope.compare.recorded import times_of
 from rlscope.compare.verdict import (
     Shown,
     findings_sentences,
-    first_iterations,
     gate_sentence,
-    no_core_sentence,
     part_name,
+    sentences,
     tables,
     verdict,
 )
@@ -51,8 +50,7 @@ def comparison_part(comparison: Comparison, fail_above: float | None = None) -> 
         parts.append(f"<p>{as_html(gate_sentence(comparison, fail_above))}</p>")
     parts += [f'<p class="warning">{as_html(f"{each[0].upper()}{each[1:]}.")}</p>' for each in cautions(comparison)]
     parts += [_table(each, base, other) for each in tables(comparison)]
-    said = *findings_sentences(comparison), first_iterations(comparison), no_core_sentence(comparison)
-    parts += [f"<p>{as_html(sentence)}</p>" for sentence in said if sentence is not None]
+    parts += [f"<p>{as_html(said)}</p>" for said in (*findings_sentences(comparison), *sentences(comparison))]
     return f"<section>{''.join(parts)}</section>"
 
 

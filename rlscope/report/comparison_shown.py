@@ -14,10 +14,9 @@ from rlscope.compare.sides import Side
 from rlscope.compare.summary import stage_records, summary
 from rlscope.compare.verdict import (
     findings_sentences,
-    first_iterations,
     gate_sentence,
-    no_core_sentence,
     part_name,
+    sentences,
     tables,
     verdict,
 )
@@ -44,8 +43,8 @@ def comparison_lines(comparison: Comparison, fail_above: float | None, screen: S
     for table in tables(comparison):
         records = [_record(row, table.factor) for row in table.rows]
         lines += ["", *table_lines(table.title, records, screen)]
-    for sentence in (first_iterations(comparison), no_core_sentence(comparison)):
-        lines += ["", *screen.filled(sentence)] if sentence is not None else []
+    for sentence in sentences(comparison):
+        lines += ["", *screen.filled(sentence)]
     changed = findings_sentences(comparison)
     lines += ["", "What rules find on one side alone"] if changed else []
     for sentence in changed:

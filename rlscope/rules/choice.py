@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,7 +34,7 @@ class Choice(NamedTuple):
 
     def has(self, code: str) -> bool:
         """Return whether findings of this rule are shown."""
-        return (not self.select or code.startswith(self.select)) and not code.startswith(self.ignore or ("-",))
+        return (not self.select or code.startswith(self.select)) and not code.startswith(self.ignore)
 
     def of(self, analysis: Analysis) -> Analysis:
         """Return the analysis with the findings of these rules alone."""
@@ -58,23 +58,22 @@ def choice(select: str | None, ignore: str | None, directory: Path | None = None
     codes = {}
     for key, option in given.items():
         if option is not None:
-            codes[key] = known_codes(codes_in(option), f"--{key}")
+            codes[key] = codes_in(option, f"--{key}")
         else:
             codes[key] = _checked(key, found.get(key, ()), f"{file}, [tool.rlscope]")
     return Choice(**codes)
 
 
-def codes_in(text: str) -> list[str]:
-    """Return the codes of a list such as `RLS1,RLS301`."""
-    return [code.strip() for code in text.split(",") if code.strip()]
-
-
-def known_codes(codes: Iterable[str], where: str) -> tuple[str, ...]:
-    """Return codes of which each is that of a rule, or how some begin.
+def codes_in(text: str, where: str) -> tuple[str, ...]:
+    """Return the codes of a list such as `RLS1,RLS301`, which stands in an option or a file.
 
     Raises:
-        UsageError: One is not.
+        UsageError: One is not that of a rule, nor how some begin.
     """
+    return _known([code.strip() for code in text.split(",") if code.strip()], where)
+
+
+def _known(codes: Iterable[str], where: str) -> tuple[str, ...]:
     found = tuple(codes)
     for code in found:
         if not any(rule.code.startswith(code) for rule in rules()):
@@ -88,12 +87,13 @@ def known_codes(codes: Iterable[str], where: str) -> tuple[str, ...]:
 def _checked(key: str, value: Any, where: str) -> tuple[str, ...]:
     if not isinstance(value, (list, tuple)) or not all(isinstance(code, str) for code in value):
         raise UsageError(f'{where}: a list of codes such as {key} = ["RLS104"] was expected, found {value!r}')
-    return known_codes(value, where)
+    return _known(value, where)
 
 
 def _settings(directory: Path) -> tuple[Path | None, dict[str, Any]]:
     """Return the nearest pyproject.toml that has a part for rlscope, and that part."""
-    for file in _upward(directory):
+    for folder in (directory, *directory.parents):
+        file = folder / "pyproject.toml"
         try:
             document = tomllib.loads(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -110,7 +110,3 @@ def _settings(directory: Path) -> tuple[Path | None, dict[str, Any]]:
                 )
             return file, part
     return None, {}
-
-
-def _upward(directory: Path) -> Iterator[Path]:
-    yield from (each / "pyproject.toml" for each in (directory, *directory.parents))

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from rules.recording import host_of
+
 import rlscope
 
 HERE = Path(__file__).parent
@@ -74,7 +76,7 @@ def judged() -> Iterator[Judged]:
             with tarfile.open(archive) as packed:
                 packed.extractall(folder, filter="data")
             analysis = rlscope.analyze(Path(folder) / "trace")
-        host = program.split("_", 1)[1] if program.startswith("RLS") else program
+        host = host_of(program)
         found = tuple(row.code for row in analysis.findings if row.code not in OF_THE_MACHINE)
         seconds[program] = sum(row.seconds for row in analysis.account if row.cause not in NO_TRAINING)
         is_fault, by_stopwatch = program != host, measured.get(program, {}).get("factor")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pieces import Piece, send, traced
 from random_scripts import scripts
-from trace_builder import ProcessScript, certain_cost, parse_script, write_scripts
+from trace_builder import ProcessScript, analyzed, certain_cost, parse_script, write_scripts
 
 from benchmarks.trace_writer import TraceWriter
 from rlscope.analysis.account.account import _left_by_recording, group_name, public_name
@@ -28,10 +28,6 @@ from rlscope.trace.manifest import read_manifest, write_manifest
 from rlscope.trace.reader import open_trace
 
 GOLDEN = Path(__file__).parent.parent / "golden"
-
-
-def analyzed(directory: Path, *texts: str) -> Analysis:
-    return analyze(open_trace(write_scripts([parse_script(text) for text in texts], directory)))
 
 
 def with_property(directory: Path, name: str, value: object, *operations: str) -> Analysis:

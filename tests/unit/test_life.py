@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_scripts import scripts
-from trace_builder import ProcessScript, parse_script, write_scripts
+from trace_builder import ProcessScript, analyzed, write_scripts
 
-from rlscope.analysis.analysis import Analysis, analyze
+from rlscope.analysis.analysis import analyze
 from rlscope.analysis.document import document_of
 from rlscope.analysis.tables.loop import Life
 from rlscope.trace.reader import open_trace
@@ -40,10 +40,6 @@ COMPILED = "process stop=100\nthread 0\n10 + compile\n20 -\n40 + simulation\n60 
 #: It waits for a worker, which lives for longer than it does.
 MAIN = "process stop=100\nthread 0\n30 + simulation\n40 + wait:posix.read\n70 -\n80 -"
 WORKER = "process start=40 stop=400\nthread 0\n50 + simulation\n60 -"
-
-
-def analyzed(directory: Path, *texts: str) -> Analysis:
-    return analyze(open_trace(write_scripts([parse_script(text) for text in texts], directory)))
 
 
 @pytest.mark.parametrize(

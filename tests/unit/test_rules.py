@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pieces import Piece, traced
 from random_scripts import scripts
-from trace_builder import ProcessScript, parse_script, write_scripts
+from trace_builder import ProcessScript, analyzed, parse_script, write_scripts
 
 from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.cli.main import verbs
@@ -40,10 +40,6 @@ stacks 9
 """
 #: A file of a package.
 PACKAGE = "/lib/python3.11/site-packages"
-
-
-def analyzed(directory: Path, *texts: str) -> Analysis:
-    return analyze(open_trace(write_scripts([parse_script(text) for text in texts], directory)))
 
 
 def codes(analysis: Analysis) -> list[str]:
