@@ -8,14 +8,18 @@ from typing import Any, NamedTuple
 
 from rlscope.analysis.account.account import IMPORTING, AccountRow, group_name, public_name, written
 from rlscope.analysis.account.causes import Cause
-from rlscope.analysis.lines.own_lines import OwnLine, StackTime, bare_name
+from rlscope.analysis.account.owner_path import rounds, without_numbers
+from rlscope.analysis.lines.own_lines import BEGINNING, OwnLine, StackTime, bare_name
+from rlscope.analysis.lines.swept import SweptStack
 from rlscope.analysis.rows import sums
 from rlscope.analysis.run import Run
 from rlscope.analysis.run_tables import RunTables
+from rlscope.analysis.table_rows import ProcessRow
 from rlscope.analysis.tables.purposes import OF_PART
 from rlscope.model import INFERENCE, SIMULATION, Category, LifePart
 from rlscope.record.blocking import LOCK
 from rlscope.rules.finding import Found, Place
+from rlscope.rules.source import Line, Source
 from rlscope.text import line_text
 from rlscope.text.numbers import percent
 
@@ -74,6 +78,7 @@ class Evidence:
         self._lines = run.own_lines(tables.loops)
         self._processes = {each.name: each for each in run.swept.processes}
         self.directory = str(run.swept.trace.manifest.get("directory"))
+        self._source = Source(self.directory)
 
     @cached_property
     def training(self) -> list[AccountRow]:
@@ -119,6 +124,15 @@ class Evidence:
         """Return what the process said of itself, which may hold anything."""
         process = self._processes.get(self.process)
         return process.found.properties if process is not None else {}
+
+    @property
+    def rounds(self) -> int:
+        """Return how many sets of processes lived one after the other, most of those of one name: pools made anew."""
+        alike: dict[str, list[ProcessRow]] = {}
+        for row in self.tables.processes:
+            if row.parent == self.process:
+                alike.setdefault(without_numbers(row.process), []).append(row)
+        return max(map(rounds, alike.values()), default=0)
 
     @property
     def answers(self) -> int:
@@ -182,53 +196,79 @@ class Evidence:
                 said = f"{change}: {self.share(row.seconds)} of the training are waits{where(place)}"
                 yield Found(said, row.evidence, row.seconds, place)
 
-    def calls(self, begins: Sequence[str], change: str) -> Iterator[Found]:
+    def calls(
+        self, begins: Sequence[str], change: str, is_on_line: Callable[[Line], str] | None = None
+    ) -> Iterator[Found]:
         """Yield a change of what functions have that are called in training, with all that they call.
 
         Args:
             begins: How their names begin, with the end of the path: `copy.py deepcopy`; of native ones, which have
                 no file, the names: `torch.tensor`.
             change: What to do.
+            is_on_line: Says of a line of the program's own code what on it counts as well, as people write it:
+                `np.concatenate`; "" of nothing. Functions in C that are in no layer have no stacks of their own.
         """
         begins = tuple(begins)
-        passing = self.passing(lambda name: name.startswith(begins) if _is_in_file(name) else name in begins)
+        passing = self.passing(
+            lambda name: name.startswith(begins) if _is_in_file(name) else name in begins, is_on_line=is_on_line
+        )
         if passing is not None:
             said = f"{change}: {passing.function} has {self.share(passing.seconds)} of the training"
             yield Found(f"{said}{where(passing.place)}", "functions: stage, purpose=training", *passing[1:])
 
-    def passing(self, is_wanted: Callable[[str], bool], stage: str | None = None) -> Passing | None:
+    def passing(
+        self,
+        is_wanted: Callable[[str], bool],
+        stage: str | None = None,
+        is_on_line: Callable[[Line], str] | None = None,
+    ) -> Passing | None:
         """Return the time in which stacks pass functions of Python, or native ones, with such names; None of none.
 
         It is that of the process that paces the run, and what it waits for others while these are in such functions.
+        Time counts as well that Python spends on lines of which `is_on_line` says what is on them.
         """
         found: list[tuple[float, str, str]] = []
+        wanted: dict[str, list[StackTime]] = {}
         for process, weight in self._weights.items():
-            for function, seconds in self._passing(process, is_wanted, stage).items():
-                found.append((seconds * weight, function, process))
+            passing = self._passing(process, is_wanted, stage, is_on_line)
+            if sum(time.stacks if _is_seen(time, name) else LEAST_STACKS for time, name in passing) < LEAST_STACKS:
+                continue
+            wanted[process] = [time for time, _ in passing]
+            seconds = sums((name, time.seconds) for time, name in passing)
+            found += ((of_name * weight, name, process) for name, of_name in seconds.items())
         if not found:
             return None
         _, function, process = max(found)
-        line = self._line(process, is_wanted, stage)
+        is_passing = {id(time) for time in wanted[process]}
+        line = self._lines.stacks(process).own_line(lambda time: id(time) in is_passing)
         return Passing(written(function), sum(seconds for seconds, _, _ in found), _place_of_line(line))
 
-    def _passing(self, process: str, is_wanted: Callable[[str], bool], stage: str | None) -> Mapping[str, float]:
-        """Return the seconds of a process by the outermost wanted function that its stacks pass."""
+    def _passing(
+        self,
+        process: str,
+        is_wanted: Callable[[str], bool],
+        stage: str | None,
+        is_on_line: Callable[[Line], str] | None,
+    ) -> list[tuple[StackTime, str]]:
+        """Return the times of a process that count, each with what it passes: the outermost wanted function."""
         outermost = self._outermost(process, is_wanted)
-        if not outermost and not any(map(is_wanted, self._names[process].natives)):
-            return {}
-        seconds: dict[str, float] = {}
-        stacks = 0
-        for time in self._trained(process, stage):
-            function = _wanted_of(time, outermost, is_wanted)
-            if function:
-                seconds[function] = seconds.get(function, 0.0) + time.seconds
-                stacks += time.stacks if _is_in_file(function) else LEAST_STACKS
-        return seconds if stacks >= LEAST_STACKS else {}
+        on_lines = self._on_lines(process, is_on_line) if is_on_line is not None else ()
+        if not outermost and not any(on_lines) and not any(map(is_wanted, self._names[process].natives)):
+            return []
+        found = ((time, _wanted_of(time, outermost, is_wanted, on_lines)) for time in self._trained(process, stage))
+        return [(time, name) for time, name in found if name]
 
-    def _line(self, process: str, is_wanted: Callable[[str], bool], stage: str | None) -> OwnLine | None:
-        outermost = self._outermost(process, is_wanted)
-        wanted = {id(time) for time in self._trained(process, stage) if _wanted_of(time, outermost, is_wanted)}
-        return self._lines.stacks(process).own_line(lambda time: id(time) in wanted)
+    def _on_lines(self, process: str, is_on_line: Callable[[Line], str]) -> Sequence[str]:
+        """Return of each stack of a process what counts on its line, if that is of the program's own code."""
+        stacks = self._lines.stacks(process)
+        return [
+            self._on_line(row, is_on_line) if is_own else ""
+            for row, is_own in zip(stacks.stacks, stacks.is_own, strict=True)
+        ]
+
+    def _on_line(self, row: SweptStack, is_on_line: Callable[[Line], str]) -> str:
+        line = self._source.line(row.file, row.function, row.first_line, row.line)
+        return is_on_line(line) if line is not None else ""
 
     def _trained(self, process: str, stage: str | None) -> Iterator[StackTime]:
         return (time for time in self._names[process].trained if stage is None or time.stage == stage)
@@ -256,7 +296,8 @@ class Evidence:
         stacks = self._lines.stacks(process)
         found: list[str] = []
         for row, name in zip(stacks.stacks, stacks.names, strict=True):
-            around = "" if row.caller is None else found[row.caller]
+            # What the parent of a process was doing when it forked is not what the process does.
+            around = "" if row.caller is None or name == BEGINNING else found[row.caller]
             found.append(around or (name if name in wanted else ""))
         return found
 
@@ -272,10 +313,19 @@ class Evidence:
         return found
 
 
-def _wanted_of(time: StackTime, outermost: Sequence[str], is_wanted: Callable[[str], bool]) -> str:
-    python = outermost[time.stack] if outermost and time.stack is not None else ""
+def _wanted_of(
+    time: StackTime, outermost: Sequence[str], is_wanted: Callable[[str], bool], on_lines: Sequence[str]
+) -> str:
+    python, on_line = (names[time.stack] if names and time.stack is not None else "" for names in (outermost, on_lines))
     native = public_name(time.function)
-    return python or (native if native and is_wanted(native) else "")
+    if python or not native:
+        return python or on_line
+    return native if is_wanted(native) or native == on_line else ""
+
+
+def _is_seen(time: StackTime, name: str) -> bool:
+    """Return whether time is known by stacks alone, and not by a call of a native function."""
+    return not time.function or _is_in_file(name)
 
 
 def _is_in_file(name: str) -> bool:
