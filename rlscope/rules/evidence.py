@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from rlscope.analysis.account.account import IMPORTING, AccountRow, group_name, public_name, written
 from rlscope.analysis.account.causes import Cause
+from rlscope.analysis.account.operator_threads import operator_thread_shares
 from rlscope.analysis.account.owner_path import rounds, without_numbers
 from rlscope.analysis.lines.own_lines import BEGINNING, OwnLine, StackTime, bare_name
 from rlscope.analysis.lines.swept import SweptStack
@@ -275,12 +276,18 @@ class Evidence:
 
     @cached_property
     def _names(self) -> Mapping[str, _Names]:
-        """Return the times of training of the processes that count, and the functions in them, each once."""
+        """Return the times of training of the processes that count, and the functions in them, each once.
+
+        What they waited for threads of PyTorch's operators is no time of what was called.
+        """
         found = {}
         for process in self._weights:
             stacks = self._lines.stacks(process)
+            waited = operator_thread_shares(process, self.tables.breakdown, self.tables.cpu_times, self._lines)
             trained = [
-                time
+                time._replace(seconds=time.seconds * (1 - waited[time.stage]))
+                if time.stage in waited and time.category == Category.BACKEND.label
+                else time
                 for time in stacks.times
                 if time.part in _PARTS and time.purpose in _PURPOSES and time.category not in self._left_out
             ]

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+_LISTS = frozenset({"list", "deque", "collections.deque", "sorted"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -49,12 +50,14 @@ class Line(NamedTuple):
         nodes: All expressions and statements that begin there.
         loop: The innermost loop of the function that it lies in; None if in none.
         is_in_function: Whether it is not of the module itself.
+        lists: The names to which the file gives a list or a deque, without what is in front of the last point.
     """
 
     calls: tuple[Call, ...]
     nodes: tuple[ast.AST, ...]
     loop: Loop | None
     is_in_function: bool
+    lists: frozenset[str]
 
 
 class _File:
@@ -79,7 +82,7 @@ class _File:
         nodes = tuple(self._nodes.get(number, ()))
         calls = tuple(self._call(node) for node in nodes if isinstance(node, ast.Call))
         loop, function = (self._loop(nodes[0]), self._function(nodes[0])) if nodes else (None, None)
-        return Line(calls, nodes, loop, function is not None)
+        return Line(calls, nodes, loop, function is not None, self._lists)
 
     @cached_property
     def _nodes(self) -> Mapping[int, list[ast.AST]]:
@@ -99,6 +102,21 @@ class _File:
                 return Loop(outer, frozenset(self._name(each.func) for each in inside if isinstance(each, ast.Call)))
             node = outer
         return None
+
+    @cached_property
+    def _lists(self) -> frozenset[str]:
+        found = set()
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and self._is_list(node.value):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                found |= {ast.unparse(target).rpartition(".")[2] for target in targets}
+        return frozenset(found)
+
+    def _is_list(self, value: ast.expr) -> bool:
+        if isinstance(value, ast.Call):
+            given = [value.func, *(each.value for each in value.keywords if each.arg == "default_factory")]
+            return any(self._name(each) in _LISTS for each in given)
+        return isinstance(value, ast.List | ast.ListComp)
 
     def _function(self, node: ast.AST | None) -> ast.AST | None:
         while node is not None and not isinstance(node, _FUNCTIONS):

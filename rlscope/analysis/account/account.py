@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from rlscope.analysis.account.causes import Cause
 from rlscope.analysis.account.kinds import Bound, Kind
+from rlscope.analysis.account.operator_threads import operator_thread_shares
 from rlscope.analysis.account.owner_path import Followed, OwnerPath
 from rlscope.analysis.lines.own_lines import DOING, OwnLine, OwnLines, bare_name, is_public
 from rlscope.analysis.rows import Row, Rows, sums
-from rlscope.analysis.table_rows import BreakdownRow
+from rlscope.analysis.table_rows import BreakdownRow, CpuTimeRow
 from rlscope.analysis.tables.purposes import OF_PART, PurposeRow
 from rlscope.model import NS_PER_S, STAGES, Category, LifePart, Purpose, Resource
 from rlscope.record.blocking import DISK
@@ -110,13 +111,18 @@ _OF_BOUND = {
 
 
 def account_rows(
-    purposes: Iterable[PurposeRow], breakdown: Iterable[BreakdownRow], path: OwnerPath | None, lines: OwnLines
+    purposes: Iterable[PurposeRow],
+    breakdown: Sequence[BreakdownRow],
+    cpu_times: Iterable[CpuTimeRow],
+    path: OwnerPath | None,
+    lines: OwnLines,
 ) -> Rows[AccountRow]:
     """Make the rows of `Analysis.account`, the longest first; none if no process took time.
 
     Args:
         purposes: What the time of processes was for.
         breakdown: The same time by layers, with what is left of it where recording is taken out.
+        cpu_times: How long threads ran meanwhile.
         path: What paces the run.
         lines: Of the program's own code.
     """
@@ -142,6 +148,9 @@ def account_rows(
         lengths[key] = lengths.get(key, 0) + ns
     wall_ns = sum(lengths.values())
     lengths = dict(_told_by_stacks(path.process, lengths, lines))
+    lengths = _without_operator_threads(
+        lengths, path.process, operator_thread_shares(path.process, breakdown, cpu_times, lines)
+    )
     found = [
         _row(path.process, key, _module(path.process, key, lines), part_ns, part_ns / wall_ns, line)
         for key, ns in sorted(lengths.items())
@@ -182,6 +191,26 @@ def _told_by_stacks(process: str, lengths: Mapping[_Key, int], lines: OwnLines) 
         causes = [key.cause, *map(Cause, shares)]
         for cause, part_ns in zip(causes, _proportional(ns, [1 - sum(shares.values()), *shares.values()]), strict=True):
             yield key._replace(cause=cause), part_ns
+
+
+def _without_operator_threads(
+    lengths: Mapping[_Key, int], process: str, shares: Mapping[str, float]
+) -> dict[_Key, int]:
+    """Return rows with what a process waited for the threads of its operators as a row of its own."""
+    found = dict(lengths)
+    backend = Category.BACKEND.label
+    waiting = {
+        key: round(ns * shares[key.stage])
+        for key, ns in lengths.items()
+        if key.cause in STAGES and key.category == backend and not key.whose and key.stage in shares
+    }
+    for key, ns in waiting.items():
+        found[key] -= ns
+    if waiting:
+        where = ("part", _TRAINING), ("stage", tuple(shares)), ("category", backend)
+        evidence = _query("cpu_times", {"process": process, "stage": "|".join(shares)})
+        found[_Key(Cause.OPERATOR_THREADS, "", backend, "", True, evidence, where)] = sum(waiting.values())
+    return found
 
 
 def _by_line(process: str, key: _Key, ns: int, share: float, lines: OwnLines) -> Iterator[tuple[OwnLine | None, int]]:
