@@ -8,12 +8,16 @@ from rlscope import _native
 from rlscope.record.declared.kinds import Hook, WrapperHook
 
 
-def _enabling(enable: Callable[..., Any]) -> Callable[..., Any]:
-    def enabling(*args: Any, **kwargs: Any) -> Any:
+def _telling(method: Callable[..., Any]) -> Callable[..., Any]:
+    def telling(*args: Any, **kwargs: Any) -> Any:
         _native.write_properties(json.dumps({"profiler": "cProfile"}))
-        return enable(*args, **kwargs)
+        return method(*args, **kwargs)
 
-    return enabling
+    return telling
 
 
-HOOKS: tuple[Hook, ...] = (WrapperHook("cProfile", ("Profile", "enable"), _enabling, is_always=True),)
+#: What a program calls that wants a profile, or what is in it; `enable` is no method of the class itself.
+_CALLED = ("__enter__", "runcall", "runctx", "create_stats")
+HOOKS: tuple[Hook, ...] = tuple(
+    WrapperHook("cProfile", ("Profile", name), _telling, is_always=True) for name in _CALLED
+)

@@ -43,14 +43,16 @@ def is_worker() -> bool:
 
 
 def properties_at_end(packages: Iterable[str]) -> dict[str, Any]:
-    """Return what is known when a recording ends: versions of packages, their directories, and names of threads by id.
+    """Return what is known when a recording ends: versions of packages, their directories, names of threads by id.
 
     Ids are the system's. Directories are told as `pip install --target` does it, other than where Python has them.
     """
     loaded = {name: getattr(sys.modules.get(name), "__version__", None) for name in packages}
     threading = sys.modules.get("threading")
     threads = threading.enumerate() if threading is not None else []
+    operator_threads = getattr(sys.modules.get("torch"), "get_num_threads", lambda: 1)()
     return {
+        "operator_threads": operator_threads,
         "versions": {name: version for name, version in loaded.items() if isinstance(version, str)},
         "threads": {str(thread.native_id): thread.name for thread in threads},
         "package_directories": [*_package_directories()],

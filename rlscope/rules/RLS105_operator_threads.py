@@ -39,5 +39,5 @@ def find(evidence: Evidence) -> Iterator[Found]:
             f"its {duration(backend_s)} {evidence.process} waited for threads of its operators, which had no core"
         )
         # Waiting busily, and giving cores to each other, is the rest of it, so there is no bound.
-        place = evidence.at(Cause.OPERATOR_THREADS)
+        place = evidence.made(("set_num_threads",), evidence.at(Cause.OPERATOR_THREADS))
         yield Found(change, "account: cause=operator_threads", backend_s, place, is_bound=False)

@@ -27,7 +27,7 @@ from rlscope.analysis.account.causes import Cause
 from rlscope.rules.evidence import Evidence
 from rlscope.rules.finding import Found
 
-_CHANGE = "start processes once: workers that stay (persistent_workers=True), or none"
+_CHANGE = "start processes once: a pool made before the loop, workers that stay (persistent_workers=True), or none"
 #: They start processes, or wait for their end.
 _STARTING = (
     "multiprocessing/context.py BaseContext.Pool", "multiprocessing/pool.py Pool.__init__",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from rlscope.analysis.account.account import IMPORTING, AccountRow, group_name, public_name, written
@@ -41,6 +42,12 @@ _OF_WITH = ".__enter__"
 #: So many stacks must have been seen in functions of Python before these are said to have time. How long a native one
 #: took is known without.
 LEAST_STACKS = 5
+#: A function has most of the time of a purpose, and nearly all of its own is for it.
+_MOST, _NEARLY_ALL = 0.5, 0.95
+
+
+#: Code of this name runs when its file is imported.
+MODULE = " <module>"
 
 
 class Passing(NamedTuple):
@@ -172,11 +179,57 @@ class Evidence:
         rows = (row for row in self.training if Cause(row.cause) in causes and row.line)
         return place_of(max(rows, key=lambda row: row.seconds, default=None))
 
+    def made(self, names: Collection[str], otherwise: Place) -> Place:
+        """Return where the program's own code calls a function or class of these names first: that is to be changed.
+
+        Args:
+            names: `EvalCallback`, without its module.
+            otherwise: What is returned where it is not called, or the source is not there.
+        """
+        stacks = self._lines.stacks(self.process) if self.process else None
+        if stacks is None or not names:
+            return otherwise
+        own = (row.file for row, is_own in zip(stacks.stacks, stacks.is_own, strict=True) if is_own)
+        for file in dict.fromkeys(own):
+            for function, line in self._source.made(file, names):
+                return Place(function, file.removeprefix(f"{self.directory}/"), line)
+        return otherwise
+
+    def update_on_line(self, is_wanted: Callable[[Line], bool]) -> Place | None:
+        """Return the line of the program's own code with most of the updates if it is wanted; None if not."""
+        place = self.at(Cause.UPDATE)
+        line = self._source.line_of(str(Path(self.directory, place.file)), place.line) if place.line else None
+        return place if line is not None and is_wanted(line) else None
+
+    def _classes_of(self, cause: Cause) -> Collection[str]:
+        """Return the classes of libraries whose methods do most of what there is of a purpose, such as `EvalCallback`."""
+        stacks = self._lines.stacks(self.process) if self.process else None
+        whole: dict[str, float] = {}
+        of_cause: dict[str, float] = {}
+        for time in stacks.times if stacks is not None else ():
+            for name in self._around(time.stack) if time.seconds else ():
+                whole[name] = whole.get(name, 0.0) + time.seconds
+                if time.purpose == cause.value:
+                    of_cause[name] = of_cause.get(name, 0.0) + time.seconds
+        all_s = max(of_cause.values(), default=0.0)
+        apart = [name for name, s in of_cause.items() if s >= _MOST * all_s and s >= _NEARLY_ALL * whole[name]]
+        return {function.split(".")[0] for function in (name.rpartition(" ")[2] for name in apart) if "." in function}
+
+    def _around(self, stack: int | None) -> Iterator[str]:
+        """Yield the functions of libraries that a stack passes."""
+        stacks = self._lines.stacks(self.process)
+        found: list[str] = []
+        while stack is not None:
+            if not stacks.is_own[stack]:
+                found.append(stacks.names[stack])
+            stack = stacks.stacks[stack].caller
+        yield from dict.fromkeys(found)
+
     def cause(self, cause: Cause, change: str, seconds: float | None = None) -> Iterator[Found]:
         """Yield a change of a cause that has all of its own time, or these seconds."""
         found_s = self.seconds(cause) if seconds is None else seconds
         if found_s > 0:
-            place = self.at(cause)
+            place = self.made(self._classes_of(cause), self.at(cause))
             yield Found(f"{change}{where(place)}", f"account: cause={cause.value}", found_s, place)
 
     def waits(self, kind: str, change: str) -> Iterator[Found]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -95,6 +95,14 @@ class _File:
                     found[line].append(node)
         return found
 
+    def made(self, names: Collection[str]) -> Iterator[tuple[str, int]]:
+        """Yield the function and the line of each call of one of these names, or with one, whatever the module."""
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Call):
+                given = [node.func, *node.args, *(each.value for each in node.keywords)]
+                if any(self._name(each).rpartition(".")[2] in names for each in given):
+                    yield getattr(self._function(node), "name", "<module>"), node.lineno
+
     def _loop(self, node: ast.AST) -> Loop | None:
         while (outer := self._around.get(id(node))) is not None and not isinstance(outer, _FUNCTIONS):
             if isinstance(outer, ast.For | ast.While) and node in outer.body:
@@ -163,10 +171,23 @@ class Source:
 
     def line(self, file: str, function: str, first_line: int, number: int) -> Line | None:
         """Return what is on a line of a function; None where the file is not there, or is another by now."""
+        parsed = self._file(file)
+        return parsed.line(number) if parsed is not None and parsed.has(function, first_line) else None
+
+    def line_of(self, file: str, number: int) -> Line | None:
+        """Return what is on a line of a file; None where it is not there."""
+        parsed = self._file(file)
+        return parsed.line(number) if parsed is not None else None
+
+    def made(self, file: str, names: Collection[str]) -> Iterator[tuple[str, int]]:
+        """Yield the function and the line of each call of one of these names, or with one, in a file."""
+        parsed = self._file(file)
+        yield from parsed.made(names) if parsed is not None else ()
+
+    def _file(self, file: str) -> _File | None:
         if file not in self._files:
             self._files[file] = self._read(file)
-        parsed = self._files[file]
-        return parsed.line(number) if parsed is not None and parsed.has(function, first_line) else None
+        return self._files[file]
 
     def _read(self, file: str) -> _File | None:
         here = Path(file)

@@ -258,12 +258,13 @@ def test_explain_shows_the_page_of_a_rule_or_lists_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("library", "ran_ms", "is_found"), [("torch", 40, True), ("torch", 96, False), ("jaxlib", 40, False)]
+    ("library", "ran_ms", "threads", "is_found"),
+    [("torch", 40, 2, True), ("torch", 96, 2, False), ("jaxlib", 40, 2, False), ("torch", 40, 1, False)],
 )
 def test_who_waits_for_the_threads_of_its_operators_gives_them_one(
-    library: str, ran_ms: int, is_found: bool, tmp_path: Path
+    library: str, ran_ms: int, threads: int, is_found: bool, tmp_path: Path
 ) -> None:
-    text = f"""process stop=101000000
+    text = f"""process stop=101000000 operator_threads={threads}
 thread 0
 1 + backpropagation
 2 + backend:{library}.mm

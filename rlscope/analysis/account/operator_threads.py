@@ -16,6 +16,7 @@ from rlscope.model import STAGES, Category
 
 #: Less is what the kernel's and the recorder's clocks differ by, and pages of memory that are new.
 _LEAST_SHARE = 0.1
+_LEAST_THREADS = 2
 _LIBRARY = "torch."
 _BACKEND, _NO_CORE, _WAIT = (each.label for each in (Category.BACKEND, Category.NO_CORE, Category.WAIT))
 _OF_DEVICES = Category.CUDA.label
@@ -34,6 +35,9 @@ def operator_thread_shares(
         cpu_times: How long its threads were in operations and ran meanwhile, perhaps those of others, too.
         lines: Of the program's own code.
     """
+    threads = lines.processes[process].found.properties.get("operator_threads")
+    if not isinstance(threads, int) or threads < _LEAST_THREADS:
+        return {}
     seconds = sums(((row.stage, row.category), row.seconds) for row in breakdown if row.process == process)
     off_s = sums((row.stage, row.seconds - row.cpu_s) for row in cpu_times if row.process == process)
     found = {}
