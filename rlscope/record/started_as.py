@@ -50,13 +50,20 @@ def properties_at_end(packages: Iterable[str]) -> dict[str, Any]:
     loaded = {name: getattr(sys.modules.get(name), "__version__", None) for name in packages}
     threading = sys.modules.get("threading")
     threads = threading.enumerate() if threading is not None else []
-    operator_threads = getattr(sys.modules.get("torch"), "get_num_threads", lambda: 1)()
     return {
-        "operator_threads": operator_threads,
         "versions": {name: version for name, version in loaded.items() if isinstance(version, str)},
         "threads": {str(thread.native_id): thread.name for thread in threads},
         "package_directories": [*_package_directories()],
+        **_of_torch(),
     }
+
+
+def _of_torch() -> dict[str, Any]:
+    """Return what a program may have set in PyTorch: the threads of its operators, and the type of new tensors."""
+    torch: Any = sys.modules.get("torch")
+    if not hasattr(torch, "get_num_threads") or not hasattr(torch, "get_default_dtype"):  # its import has failed
+        return {}
+    return {"operator_threads": torch.get_num_threads(), "default_dtype": str(torch.get_default_dtype())}
 
 
 def _package_directories() -> Iterable[str]:

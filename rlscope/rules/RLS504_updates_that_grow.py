@@ -44,14 +44,14 @@ def find(evidence: Evidence) -> Iterator[Found]:
             more_s = row.count * (row.mean_s - row.first_s)
             yield Found(change, "durations: operation=backpropagation", more_s, place)
         elif row.operation == Cause.UPDATE.value and row.longest_s > _RISES * row.shortest_s:
-            kept = evidence.update_on_line(_keeps_graph)
-            if kept is not None and row.process == evidence.process:
+            line = evidence.line_at(place)
+            if line is not None and _keeps_graph(line) and row.process == evidence.process:
                 change = (
                     f"let updates not grow, now and then from {duration(row.shortest_s)} to {duration(row.longest_s)}: "
-                    f"{_CHANGE}; then retain_graph=True is not needed{where(kept)}"
+                    f"{_CHANGE}; then retain_graph=True is not needed{where(place)}"
                 )
                 more_s = row.count * (row.mean_s - row.shortest_s)
-                yield Found(change, "durations: operation=backpropagation", more_s, kept)
+                yield Found(change, "durations: operation=backpropagation", more_s, place)
 
 
 def _keeps_graph(line: Line) -> bool:

@@ -195,14 +195,16 @@ class Evidence:
                 return Place(function, file.removeprefix(f"{self.directory}/"), line)
         return otherwise
 
-    def update_on_line(self, is_wanted: Callable[[Line], bool]) -> Place | None:
-        """Return the line of the program's own code with most of the updates if it is wanted; None if not."""
-        place = self.at(Cause.UPDATE)
-        line = self._source.line_of(str(Path(self.directory, place.file)), place.line) if place.line else None
-        return place if line is not None and is_wanted(line) else None
+    def line_at(self, place: Place) -> Line | None:
+        """Return what is on a line of the program's own code; None where that is not known."""
+        return self._source.line_of(str(Path(self.directory, place.file)), place.line) if place.line else None
+
+    def made_for(self, cause: Cause) -> Place:
+        """Return where the program makes what does all this: `EvalCallback(...)`; else where most of the time is."""
+        return self.made(self._classes_of(cause), self.at(cause))
 
     def _classes_of(self, cause: Cause) -> Collection[str]:
-        """Return the classes of libraries whose methods do most of what there is of a purpose, such as `EvalCallback`."""
+        """Return the classes of libraries whose methods do most that is for a purpose, such as `EvalCallback`."""
         stacks = self._lines.stacks(self.process) if self.process else None
         whole: dict[str, float] = {}
         of_cause: dict[str, float] = {}
@@ -229,7 +231,7 @@ class Evidence:
         """Yield a change of a cause that has all of its own time, or these seconds."""
         found_s = self.seconds(cause) if seconds is None else seconds
         if found_s > 0:
-            place = self.made(self._classes_of(cause), self.at(cause))
+            place = self.made_for(cause)
             yield Found(f"{change}{where(place)}", f"account: cause={cause.value}", found_s, place)
 
     def waits(self, kind: str, change: str) -> Iterator[Found]:

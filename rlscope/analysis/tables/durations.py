@@ -76,9 +76,10 @@ def _row(process: ProcessSweep, row: SweptDuration, sums: Sequence[int]) -> Dura
     left = sum((each - mean - slope * (number - middle)) ** 2 for number, each in enumerate(means))
     error = _t95(whole - 2) * (left / (whole - 2) / spread) ** 0.5
     first, last = max(mean - slope * middle, 0.0), mean + slope * middle
+    slopes = (slope / row.width, (slope - error) / row.width, (slope + error) / row.width)
     return DurationRow(
         process.name, row.stage, row.operation, row.ends, sum(sums) / row.ends * process.seconds_per_tick, first,
-        max(last, 0.0), min(means), max(means), slope / row.width, (slope - error) / row.width, (slope + error) / row.width,
+        max(last, 0.0), min(means), max(means), *slopes,
         slope > error and last - first > LEAST_GROWTH * mean and _tau(means) >= LEAST_TAU,
     )  # fmt: skip
 
