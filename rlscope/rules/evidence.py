@@ -299,6 +299,24 @@ class Evidence:
         line = self._lines.stacks(process).own_line(lambda time: id(time) in is_passing)
         return Passing(written(function), sum(seconds for seconds, _, _ in found), _place_of_line(line))
 
+    def busy_in(self, begins: Sequence[str]) -> tuple[str, float, Place]:
+        """Return which process is in functions whose names begin so, for which part of its training, and where.
+
+        It is the one that paces the run, or the one with which the run began.
+        """
+        begins = tuple(begins)
+        main = self.tables.processes[0].process if self.tables.processes else ""
+        found = [("", 0.0, Place())]
+        for process in {self.process, main} - {""}:
+            stacks = self._lines.stacks(process)
+            trained_s = sum(time.seconds for time in stacks.times if time.part in _PARTS)
+            wanted = self._outermost_of(process, {name for name in stacks.names if name.startswith(begins)})
+            asking = {id(time) for time in stacks.times if wanted and time.stack is not None and wanted[time.stack]}
+            seconds = sum(time.seconds for time in stacks.times if id(time) in asking and time.part in _PARTS)
+            line = stacks.own_line(lambda time, asking=asking: id(time) in asking)  # type: ignore[misc]
+            found.append((process, seconds / trained_s if trained_s else 0.0, _place_of_line(line)))
+        return max(found, key=lambda each: each[1])
+
     def _passing(
         self,
         process: str,
@@ -352,7 +370,9 @@ class Evidence:
 
     def _outermost(self, process: str, is_wanted: Callable[[str], bool]) -> Sequence[str]:
         """Return of each stack of a process the outermost wanted function that it passes; empty if it passes none."""
-        wanted = {name for name in self._names[process].functions if is_wanted(name)}
+        return self._outermost_of(process, {name for name in self._names[process].functions if is_wanted(name)})
+
+    def _outermost_of(self, process: str, wanted: Collection[str]) -> Sequence[str]:
         if not wanted:
             return ()
         stacks = self._lines.stacks(process)

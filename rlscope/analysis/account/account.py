@@ -256,7 +256,8 @@ def _apart(found: OwnLine, cause: Cause, called: str) -> str:
     A simulation is there for what its own library does: a wrapper whose `step` only hands on is nothing to change.
     """
     is_called = bool(found.entry) and found.is_entry_apart and not found.native
-    is_own = found.is_apart and bare_name(found.function) not in map(bare_name, found.called)
+    hands_on = bool(found.called) and bare_name(found.called[0]) == bare_name(found.function)
+    is_own = found.is_apart and not hands_on
     if called.startswith(IMPORTING) or (cause.is_known and not is_own):
         return ""
     if is_own and not (is_called and is_public(found.entry)):
