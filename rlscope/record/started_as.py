@@ -54,11 +54,11 @@ def properties_at_end(packages: Iterable[str]) -> dict[str, Any]:
         "versions": {name: version for name, version in loaded.items() if isinstance(version, str)},
         "threads": {str(thread.native_id): thread.name for thread in threads},
         "package_directories": [*_package_directories()],
-        **_of_torch(),
+        **torch_settings(),
     }
 
 
-def _of_torch() -> dict[str, Any]:
+def torch_settings() -> dict[str, Any]:
     """Return what a program may have set in PyTorch: the threads of its operators, and the type of new tensors."""
     torch: Any = sys.modules.get("torch")
     if not hasattr(torch, "get_num_threads") or not hasattr(torch, "get_default_dtype"):  # its import has failed

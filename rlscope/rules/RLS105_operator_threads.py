@@ -24,7 +24,7 @@ from collections.abc import Iterator
 
 from rlscope.analysis.account.causes import Cause
 from rlscope.model import Category
-from rlscope.rules.evidence import LEAST_SHARE, Evidence
+from rlscope.rules.evidence import LEAST_SHARE, Evidence, where
 from rlscope.rules.finding import Found
 from rlscope.text.numbers import duration
 
@@ -34,10 +34,11 @@ def find(evidence: Evidence) -> Iterator[Found]:
     waited_s = evidence.seconds(Cause.OPERATOR_THREADS)
     backend_s = sum(row.seconds for row in evidence.training if row.category == Category.BACKEND.label)
     if waited_s >= LEAST_SHARE * evidence.training_s > 0:
+        place = evidence.made(("set_num_threads",), evidence.at(Cause.OPERATOR_THREADS))
         change = (
             f"give PyTorch one thread (OMP_NUM_THREADS=1, or torch.set_num_threads(1)): for {duration(waited_s)} of "
-            f"its {duration(backend_s)} {evidence.process} waited for threads of its operators, which had no core"
+            f"its {duration(backend_s)} it waited for other threads of its operators, which had no core"
+            f"{where(place)}"
         )
         # Waiting busily, and giving cores to each other, is the rest of it, so there is no bound.
-        place = evidence.made(("set_num_threads",), evidence.at(Cause.OPERATOR_THREADS))
         yield Found(change, "account: cause=operator_threads", backend_s, place, is_bound=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import accumulate, pairwise, takewhile
 from typing import NamedTuple
 
@@ -149,7 +150,7 @@ def account_rows(
     wall_ns = sum(lengths.values())
     lengths = dict(_told_by_stacks(path.process, lengths, lines))
     lengths = _without_operator_threads(
-        lengths, path.process, operator_thread_shares(path.process, breakdown, cpu_times, lines)
+        lengths, path.process, lambda process: operator_thread_shares(process, breakdown, cpu_times, lines)
     )
     found = [
         _row(path.process, key, _module(path.process, key, lines), part_ns, part_ns / wall_ns, line)
@@ -194,22 +195,21 @@ def _told_by_stacks(process: str, lengths: Mapping[_Key, int], lines: OwnLines) 
 
 
 def _without_operator_threads(
-    lengths: Mapping[_Key, int], process: str, shares: Mapping[str, float]
+    lengths: Mapping[_Key, int], process: str, shares_of: Callable[[str], Mapping[str, float]]
 ) -> dict[_Key, int]:
-    """Return rows with what a process waited for the threads of its operators as a row of its own."""
+    """Return rows with what a process, or one that it waited for, waited for the threads of its operators apart."""
     found = dict(lengths)
     backend = Category.BACKEND.label
-    waiting = {
-        key: round(ns * shares[key.stage])
-        for key, ns in lengths.items()
-        if key.cause in STAGES and key.category == backend and not key.whose and key.stage in shares
-    }
-    for key, ns in waiting.items():
-        found[key] -= ns
-    if waiting:
-        where = ("part", _TRAINING), ("stage", tuple(shares)), ("category", backend)
-        evidence = _query("cpu_times", {"process": process, "stage": "|".join(shares)})
-        found[_Key(Cause.OPERATOR_THREADS, "", backend, "", True, evidence, where)] = sum(waiting.values())
+    kept = cache(shares_of)
+    for key, ns in lengths.items():
+        shares = kept(key.whose or process) if key.cause in STAGES and key.category == backend else {}
+        waited_ns = round(ns * shares.get(key.stage, 0.0))
+        if waited_ns:
+            found[key] -= waited_ns
+            where = ("part", _TRAINING), ("stage", tuple(shares)), ("category", backend)
+            evidence = _query("cpu_times", {"process": key.whose or process, "stage": "|".join(shares)})
+            apart = _Key(Cause.OPERATOR_THREADS, "", backend, key.on, True, evidence, where, key.whose)
+            found[apart] = found.get(apart, 0) + waited_ns
     return found
 
 
