@@ -17,6 +17,8 @@ from rlscope.version import FORMAT_VERSION
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 SCHEMAS = {"analyze": document_schema, "claims": claims_schema}
 RULES = DOCS / "rules"
+#: What `make rules RECORD=1` has measured.
+MEASURED = DOCS.parent / "tests" / "rules" / "measured.json"
 RULES_HEAD = """# Rules
 
 A rule looks in the analysis of a trace for one thing that makes training slow, and says what to change. For example:
@@ -84,12 +86,21 @@ def _list_of_rules() -> str:
     parts = [RULES_HEAD]
     for digit, kind in KINDS.items():
         rows = [
-            f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.title} |"
+            f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.title} | {_costs(rule.code)} |"
             for rule in rules()
             if rule.code.startswith(f"RLS{digit}")
         ]
-        parts.append("\n".join([f"## {kind}\n", "| code | name | what to do |", "|---|---|---|", *rows]))
+        parts.append(
+            "\n".join([f"## {kind}\n", "| code | name | what to do | the fault cost |", "|---|---|---|---|", *rows])
+        )
     return "\n\n".join(parts) + "\n"
+
+
+def _costs(code: str) -> str:
+    """Say how many times as long programs took with the fault as without: `2.6 and 3.0 times`; empty if not measured."""
+    measured = json.loads(MEASURED.read_text())
+    factors = sorted(found["factor"] for program, found in measured.items() if program.startswith(code))
+    return f"{' and '.join(f'{factor:.1f}' for factor in factors)} times" if factors else ""
 
 
 def _listing(page: str, begin: str, listed: str) -> str:

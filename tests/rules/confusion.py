@@ -36,14 +36,14 @@ class Judged:
         found: The codes of the findings about the program, the first being worth most.
         right: Those of them that are true of the host as it is.
         factor: How many times as long the fault trained as its host, without waits for a core; None of a host.
-        is_by_stopwatch: Whether that is by a stopwatch without a recording, and not by the two traces.
+        costs: The same as text, with the range and number of pairs where they are by a stopwatch.
     """
 
     program: str
     found: tuple[str, ...]
     right: frozenset[str]
     factor: float | None
-    is_by_stopwatch: bool
+    costs: str
 
     @property
     def code(self) -> str:
@@ -83,15 +83,20 @@ def judged() -> Iterator[Judged]:
         host = host_of(program)
         found = tuple(row.code for row in analysis.findings if row.code not in OF_THE_MACHINE)
         seconds[program] = sum(row.seconds for row in analysis.account if row.cause not in NO_TRAINING)
-        is_fault, by_stopwatch = program != host, measured.get(program, {}).get("factor")
-        recorded = seconds[program] / seconds[host] if is_fault else None
-        yield Judged(
-            program,
-            found,
-            frozenset(right.get(host, ())) | frozenset(right.get(program, ())),
-            by_stopwatch or recorded,
-            by_stopwatch is not None,
-        )
+        said = frozenset(right.get(host, ())) | frozenset(right.get(program, ()))
+        by_stopwatch = measured.get(program)
+        if program == host:
+            yield Judged(program, found, said, None, "")
+        elif by_stopwatch is not None:
+            yield Judged(program, found, said, by_stopwatch["factor"], factor_text(by_stopwatch))
+        else:
+            factor = seconds[program] / seconds[host]
+            yield Judged(program, found, said, factor, f"{factor:.2f} times, by traces")
+
+
+def factor_text(found: dict[str, float]) -> str:
+    """Say how many times as long a fault took, with the range of the pairs: `2.11 times (0.91 to 2.29, 3 pairs)`."""
+    return f"{found['factor']:.2f} times ({found['low']:.2f} to {found['high']:.2f}, {found['runs']} pairs)"
 
 
 def table(programs: list[Judged]) -> str:
@@ -124,9 +129,8 @@ def table(programs: list[Judged]) -> str:
     ]
     for p in programs:
         if p.code:
-            costs = f"{p.factor:.2f} times, by {'stopwatch' if p.is_by_stopwatch else 'traces'}"
             named_at = {None: "not", 1: "first"}.get(p.rank, f"{p.rank}.") if p.counts else "costs too little"
-            lines.append(f"| {p.code} | {p.program[7:]} | {costs} | {named_at} | {', '.join(p.wrong)} |")
+            lines.append(f"| {p.code} | {p.program[7:]} | {p.costs} | {named_at} | {', '.join(p.wrong)} |")
     lines += ["", "| program as it is | findings that are right | not shown to be right |", "|---|---|---|"]
     for p in hosts:
         lines.append(f"| {p.program} | {', '.join(c for c in p.found if c in p.right)} | {', '.join(p.wrong)} |")
