@@ -97,7 +97,7 @@ def _list_of_rules() -> str:
 
 
 def _costs(code: str) -> str:
-    """Say how many times as long programs took with the fault as without: `2.6 and 3.0 times`; empty if not measured."""
+    """Say how many times as long programs took with the fault: `2.6 and 3.0 times`; empty if not measured."""
     measured = json.loads(MEASURED.read_text())
     factors = sorted(found["factor"] for program, found in measured.items() if program.startswith(code))
     return f"{' and '.join(f'{factor:.1f}' for factor in factors)} times" if factors else ""

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from rlscope.analysis.account.account import group_name
 from rlscope.analysis.account.causes import Cause
-from rlscope.rules.evidence import Evidence, where
+from rlscope.rules.evidence import LARGE_MESSAGE_BYTES, Evidence, where
 from rlscope.rules.finding import Found
 from rlscope.text.numbers import duration
 
@@ -49,7 +49,8 @@ def find(evidence: Evidence) -> Iterator[Found]:
                 f"do the work of the {len(group.names)} processes in {path.process} itself: all of it takes "
                 f"{duration(work_s)}, the waits for it {duration(group.wait_s)}"
             )
-            # Without messages there is nothing to pack.
-            seconds = messages_s + evidence.seconds(Cause.PICKLING)
+            # Without messages there is nothing to pack; of large ones another rule says more.
+            is_large = evidence.message_bytes >= LARGE_MESSAGE_BYTES
+            seconds = messages_s + (0.0 if is_large else evidence.seconds(Cause.PICKLING))
             place = evidence.made(_MAKERS, evidence.at(Cause.MESSAGES))
             yield Found(f"{change}{where(place)}", "account: cause=messages", seconds, place)

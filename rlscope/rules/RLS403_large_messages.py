@@ -12,7 +12,8 @@ unpacked. An observation of 3 MB takes milliseconds, a list of objects longer th
     shared[index] = observation                    # in multiprocessing.shared_memory
     queue.put(index)
 
-**How it is found.** Packing and unpacking by `multiprocessing` has a tenth of the training or more.
+**How it is found.** Packing and unpacking by `multiprocessing` has a tenth of the training or more. Where messages have
+10 KB or more on average, sending them counts as well.
 
 **When it is wrong.** Small messages that are rare cost nothing that matters.
 
@@ -22,12 +23,18 @@ unpacked. An observation of 3 MB takes milliseconds, a list of objects longer th
 from collections.abc import Iterator
 
 from rlscope.analysis.account.causes import Cause
-from rlscope.rules.evidence import Evidence
+from rlscope.rules.evidence import LARGE_MESSAGE_BYTES, Evidence
 from rlscope.rules.finding import Found
+from rlscope.text.numbers import size
+
+_CHANGE = "send less between processes: what has changed, many at once, arrays rather than lists, or shared memory"
 
 
 def find(evidence: Evidence) -> Iterator[Found]:
-    """Look for messages that are packed."""
-    yield from evidence.cause(
-        Cause.PICKLING, "send less between processes: arrays rather than lists, many at once, or by shared memory"
-    )
+    """Look for messages that are packed, and for what is sent of large ones."""
+    seconds = evidence.seconds(Cause.PICKLING)
+    change = _CHANGE
+    if evidence.message_bytes >= LARGE_MESSAGE_BYTES:
+        seconds += evidence.seconds(Cause.MESSAGES)
+        change = f"{_CHANGE}; messages have {size(round(evidence.message_bytes))} on average"
+    yield from evidence.cause(Cause.PICKLING, change, seconds)

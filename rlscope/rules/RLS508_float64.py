@@ -1,7 +1,7 @@
 """Train in float32.
 
-**Why it is slow.** A number of 64 bits takes twice the memory, and a core or a GPU computes half as many in a second;
-on most GPUs it is a 64th.
+**Why it is slow.** A number of 64 bits takes twice the memory, and a core computes half as many in a second. On most
+GPUs it is a 64th.
 
 **Slow**
 

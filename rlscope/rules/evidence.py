@@ -34,6 +34,8 @@ _PURPOSES = tuple(purpose.value for purpose in OF_PART.values())
 LEAST_SHARE = 0.1
 #: More processes need so much of a core that nobody used.
 LEAST_IDLE = 0.5
+#: Messages with more on average take time by what is in them, not by how many they are.
+LARGE_MESSAGE_BYTES = 10_000
 #: Where PyTorch's calls are shorter on average, their number takes time, and not what is in a batch.
 SHORT_CALL_S = 20e-6
 _PYTORCH, _BACKWARD = "torch.", ".run_backward"
@@ -132,6 +134,12 @@ class Evidence:
         """Return what the process said of itself, which may hold anything."""
         process = self._processes.get(self.process)
         return process.found.properties if process is not None else {}
+
+    @property
+    def message_bytes(self) -> float:
+        """Return how many bytes processes wrote to each other at a time, on average; 0 if nothing."""
+        sent = [row for row in self.tables.messages if row.is_sent]
+        return sum(row.bytes for row in sent) / max(1, sum(row.count for row in sent))
 
     @property
     def rounds(self) -> int:
