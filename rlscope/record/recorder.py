@@ -18,7 +18,7 @@ from rlscope.record.import_hooks import ImportHooks
 from rlscope.record.namespaces import Namespaces
 from rlscope.record.native_names import intercept_named
 from rlscope.record.replacements import Replacements
-from rlscope.record.started_as import is_worker, known_properties, properties_at_end, torch_settings
+from rlscope.record.started_as import is_worker, known_properties, properties_at_end, settings, torch_settings
 from rlscope.record.unrecordable import UnrecordableChildren
 
 TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
@@ -251,7 +251,7 @@ class Recorder:
         self._iterations_recorded = 0
         self._is_writing = True
         properties: dict[str, Any] = {"python": sys.version.split()[0], "command": sys.orig_argv}
-        properties |= {"hostname": os.uname().nodename, **known_properties(), **torch_settings()}
+        properties |= {"hostname": os.uname().nodename, **known_properties(), **settings()}
         if self._remote_clock is not None:
             properties["clock"] = self._remote_clock.as_property()
         if self._process_name is not None:

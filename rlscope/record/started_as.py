@@ -54,8 +54,32 @@ def properties_at_end(packages: Iterable[str]) -> dict[str, Any]:
         "versions": {name: version for name, version in loaded.items() if isinstance(version, str)},
         "threads": {str(thread.native_id): thread.name for thread in threads},
         "package_directories": [*_package_directories()],
-        **torch_settings(),
+        **settings(),
     }
+
+
+#: What makes a program slow while somebody looks for an error; with None whatever the variable has but 0.
+_DEBUGGING = {
+    "CUDA_LAUNCH_BLOCKING": None,
+    "NUMBA_DISABLE_JIT": None,
+    "JAX_DISABLE_JIT": None,
+    "JAX_DEBUG_NANS": None,
+    "PYTORCH_NO_CUDA_MEMORY_CACHING": None,
+    "TORCH_DISTRIBUTED_DEBUG": "DETAIL",
+    "PYTHONMALLOC": "debug",
+}
+
+
+def settings() -> dict[str, Any]:
+    """Return what a program may have set: modes for finding errors, and what PyTorch has."""
+    is_tracing = getattr(sys.modules.get("tracemalloc"), "is_tracing", bool)
+    modes = [f"{name}={found}" for name, wanted in _DEBUGGING.items() if _is_set(found := os.environ.get(name), wanted)]
+    modes += ["tracemalloc"] * is_tracing() + ["python -X dev"] * sys.flags.dev_mode
+    return {"debug_modes": modes, **torch_settings()}
+
+
+def _is_set(found: str | None, wanted: str | None) -> bool:
+    return found == wanted if wanted else bool(found) and found not in ("0", "False", "false")
 
 
 def torch_settings() -> dict[str, Any]:

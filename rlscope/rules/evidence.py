@@ -40,6 +40,7 @@ LARGE_MESSAGE_BYTES = 10_000
 SHORT_CALL_S = 20e-6
 _PYTORCH, _BACKWARD = "torch.", ".run_backward"
 #: A `with` statement takes a lock by such a function; who waits for an answer of another thread calls others.
+_NUMPY = "numpy/"
 _OF_WITH = ".__enter__"
 #: So many stacks must have been seen in functions of Python before these are said to have time. How long a native one
 #: took is known without.
@@ -261,7 +262,11 @@ class Evidence:
                 yield Found(said, row.evidence, row.seconds, place)
 
     def calls(
-        self, begins: Sequence[str], change: str, is_on_line: Callable[[Line], str] | None = None
+        self,
+        begins: Sequence[str],
+        change: str,
+        is_on_line: Callable[[Line], str] | None = None,
+        but: Sequence[str] = (),
     ) -> Iterator[Found]:
         """Yield a change of what functions have that are called in training, with all that they call.
 
@@ -271,11 +276,14 @@ class Evidence:
             change: What to do.
             is_on_line: Says of a line of the program's own code what on it counts as well, as people write it:
                 `np.concatenate`; "" of nothing. Functions in C that are in no layer have no stacks of their own.
+            but: How names begin that do not count, though they begin so.
         """
-        begins = tuple(begins)
-        passing = self.passing(
-            lambda name: name.startswith(begins) if _is_in_file(name) else name in begins, is_on_line=is_on_line
-        )
+        begins, but = tuple(begins), tuple(but)
+
+        def is_wanted(name: str) -> bool:
+            return name.startswith(begins) and not name.startswith(but) if _is_in_file(name) else name in begins
+
+        passing = self.passing(is_wanted, is_on_line=is_on_line)
         if passing is not None:
             said = f"{change}: {passing.function} has {self.share(passing.seconds)} of the training"
             yield Found(f"{said}{where(passing.place)}", "functions: stage, purpose=training", *passing[1:])
@@ -341,12 +349,16 @@ class Evidence:
         return [(time, name) for time, name in found if name]
 
     def _on_lines(self, process: str, is_on_line: Callable[[Line], str]) -> Sequence[str]:
-        """Return of each stack of a process what counts on its line, if that is of the program's own code."""
+        """Return of each stack of a process what counts on its line, if that is of the program's own code.
+
+        What NumPy does in Python counts as its functions in C do, for the line that called it.
+        """
         stacks = self._lines.stacks(process)
-        return [
-            self._on_line(row, is_on_line) if is_own else ""
-            for row, is_own in zip(stacks.stacks, stacks.is_own, strict=True)
-        ]
+        found: list[str] = []
+        for row, name, is_own in zip(stacks.stacks, stacks.names, stacks.is_own, strict=True):
+            around = found[row.caller] if row.caller is not None and name.startswith(_NUMPY) else ""
+            found.append(self._on_line(row, is_on_line) if is_own else around)
+        return found
 
     def _on_line(self, row: SweptStack, is_on_line: Callable[[Line], str]) -> str:
         line = self._source.line(row.file, row.function, row.first_line, row.line)

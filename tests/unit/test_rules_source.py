@@ -22,7 +22,7 @@ stacks 9
 HEAD = """def main(buffer, items, p, x):
     import random
     import numpy as np
-    import torch
+    import pickle, torch
     items = list(items)
 """
 
@@ -47,6 +47,10 @@ HEAD = """def main(buffer, items, p, x):
         ("worst = sorted(items, key=len)[0]", "RLS214"),
         ("x = np.array([each.x for each in items])", "RLS215"),
         ("x = np.array(3)", None),
+        ("x = np.mean(self.items)", "RLS217"),
+        ("x = self.prices.max()", "RLS217"),
+        ("x = items.max()", None),
+        ("x = pickle.load(p)", "RLS309"),
         ("for i in range(9): x[i] = x[i - 1] * 2", None),  # one line: the loop itself is on it
     ],
 )
@@ -60,7 +64,7 @@ def test_a_line_that_is_known_to_be_slow_is_found(line: str, code: str | None, t
     assert all(row.seconds == pytest.approx(99e-9, abs=9e-9) for row in found)
 
 
-RULES = ("RLS203", "RLS206", "RLS208", "RLS212", "RLS213", "RLS214", "RLS215", "RLS216")
+RULES = ("RLS203", "RLS206", "RLS208", "RLS212", "RLS213", "RLS214", "RLS215", "RLS216", "RLS217", "RLS309")
 
 
 @pytest.mark.parametrize(
