@@ -33,6 +33,8 @@ _SERIAL = (
     "tianshou/env/venvs.py DummyVectorEnv.",
     "torchrl/envs/batched_envs.py SerialEnv.",
 )
+
+TRIAL = "processes"
 #: A message to another process and back takes so long.
 _MESSAGE_S = 200e-6
 

@@ -24,6 +24,8 @@ from rlscope.analysis.lines.own_lines import bare_name
 from rlscope.rules.evidence import Evidence, where
 from rlscope.rules.finding import Found
 
+TRIAL = "fused"
+
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for optimizers that update one parameter after the other."""
