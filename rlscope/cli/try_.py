@@ -19,7 +19,7 @@ from rlscope.text import printable
 from rlscope.text.numbers import digits, digits_ends, duration
 from rlscope.trial.change import FIRST, Change, change_names
 from rlscope.trial.document import SCHEMA, Factor, Measured, Tried, TryDocument, plain
-from rlscope.trial.one_trial import UNKNOWN, Command, Outcome, findings_of, run_trial, unit_text
+from rlscope.trial.one_trial import UNKNOWN, Command, Outcome, Part, findings_of, run_trial, unit_text
 from rlscope.trial.turns import Turns
 
 ALL = "all"
@@ -161,13 +161,19 @@ class _Try:
             SCHEMA,
             self._command.words,
             first.isolation,
-            Measured(*first.part, first.processor_ns / 1e9, first.wall_ns / 1e9, first.processes),
+            self._measured(first),
             self._proposed,
             (*self._turns.tried, *self._turns.unfinished()),
             tuple(change.name for change in self._turns.kept),
             self._turns.is_complete,
             tuple(sorted(self._turns.overwritten)),
         )
+
+    def _measured(self, first: Outcome) -> Measured:
+        unchanged = self._turns.unchanged
+        if unchanged is None:
+            return Measured(*first.part, first.processes, None, None)
+        return Measured(*first.part, first.processes, unchanged.processor_ns / 1e9, unchanged.wall_ns / 1e9)
 
 
 def _tell(tried: Tried) -> None:
@@ -181,9 +187,12 @@ def _say(text: str) -> None:
 
 def _lines(document: TryDocument, screen: Screen) -> list[str]:
     measured = document.measured
-    took = f"{duration(measured.processor_s)} of processor time, {duration(measured.wall_s)} of the wall"
-    unit = f"{measured.unit} {measured.begin:,} to {measured.end:,}"
-    lines = screen.filled(f"Measured: {unit}, {took}, {measured.processes} processes.")
+    took = ""
+    if measured.processor_s is not None and measured.wall_s is not None:
+        took = f", {duration(measured.processor_s)} of processor time, {duration(measured.wall_s)} of the wall"
+    processes = f"{measured.processes} process{'es' if measured.processes != 1 else ''}"
+    part = unit_text(Part(measured.unit, measured.begin, measured.end))
+    lines = screen.filled(f"Measured: {part}{took}, {processes}.")
     if not document.tried:
         return [*lines, *screen.filled(_without_any(document))]
     rows = [_record(each) for each in document.tried]

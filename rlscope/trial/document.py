@@ -78,17 +78,18 @@ class Measured:
         unit: What is counted: updates of optimizers, or steps of environments.
         begin: After so many of them it begins.
         end: After so many it ends, and the program with it.
-        processor_s: Its processor time in the first run, of all processes.
-        wall_s: How long it took then.
         processes: How many processes there were.
+        processor_s: Its processor time in a run without a change, of all processes; None if there was none but the
+            first one, which finds out what is to be measured.
+        wall_s: How long it took then, likewise.
     """
 
     unit: str
     begin: int
     end: int
-    processor_s: float
-    wall_s: float
     processes: int
+    processor_s: float | None
+    wall_s: float | None
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,7 @@ class MeasuredPart:
         self._losses: list[Any] = []
         self._rewards: list[float] = []
         self._begun: tuple[int, int] | None = None
+        self._processes = 1
         self._marks: list[Mark] = []
         self._borders: list[Mark] = []
         self._last: Mark | None = None
@@ -189,6 +190,7 @@ class MeasuredPart:
             self._begin()
 
     def _begin(self) -> None:
+        self._processes = 1 + len(descendants(self._first))
         self._begun = processor_ns(self._first), time.perf_counter_ns()
         if not self._plan.end:
             self._last = Mark(0, self._evaluations())
@@ -276,7 +278,7 @@ class MeasuredPart:
             losses=[_number(loss) for loss in self._losses] or self._rewards,
             is_of_losses=bool(self._losses),
             sums=[_sum_of(optimizer) for optimizer in self._optimizers],
-            processes=1 + len(descendants(self._first)),
+            processes=max(self._processes, 1 + len(descendants(self._first))),
             threads=threads_now(),
         )
 

@@ -28,6 +28,7 @@ class Turns:
         kept: The changes that paid, in the order in which they were kept.
         is_complete: Whether all was tried, and decided.
         overwritten: Files that a run would have overwritten.
+        unchanged: The first of the runs without a change; None before it.
     """
 
     def __init__(self, run: Run, minutes: float, told: Callable[[Tried], None]) -> None:
@@ -40,6 +41,7 @@ class Turns:
         self.kept: tuple[Change, ...] = ()
         self.is_complete = False
         self.overwritten: set[str] = set()
+        self.unchanged: Outcome | None = None
 
     def take(self, changes: Iterable[Change], threads_first: bool) -> None:
         """Try changes; threads before all others where they take each other's cores."""
@@ -116,6 +118,8 @@ class Turns:
     def _once(self, changes: Sequence[Change]) -> Outcome:
         outcome = self._run(changes)
         self.overwritten.update(map(os.fspath, outcome.overwritten))
+        if not changes and self.unchanged is None:
+            self.unchanged = outcome
         return outcome
 
     def _decided(self, pairs: _Pairs) -> Tried:
