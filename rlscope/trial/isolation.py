@@ -71,7 +71,7 @@ class Isolation:
     def _found_way(self) -> Overlay | Copy:
         # Not `tempfile.gettempdir`, which writes a file to see whether it can.
         temporary = [Path(os.environ[name]) for name in ("TMPDIR", "TEMP", "TMP") if os.environ.get(name)]
-        folders = [self._working_folder, Path.home(), *temporary, Path("/tmp")]
+        folders = [self._working_folder, Path(os.path.expanduser("~")), *temporary, Path("/tmp")]
         try:
             return Overlay(folders, self._network)
         except NoNameSpace as error:

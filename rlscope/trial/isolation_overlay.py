@@ -91,19 +91,23 @@ def _overwritten(written: Path, real: Path, hidden: bool) -> Iterator[Path]:
         hidden: It was removed and made again, so nothing of before shows.
     """
     hidden = hidden or any(_attribute(written, name) == b"y" for name in _OPAQUE)
-    with os.scandir(written) as entries:
-        found = {entry.name: entry.stat(follow_symlinks=False) for entry in entries}
-    with os.scandir(real) as entries:
-        for entry in entries:
-            there = real / entry.name
-            status = found.get(entry.name)
-            if status is None:
-                if hidden:
-                    yield from _files(there)
-            elif stat.S_ISDIR(status.st_mode) and entry.is_dir(follow_symlinks=False):
-                yield from _overwritten(written / entry.name, there, hidden)
-            elif not _same(status, entry.stat(follow_symlinks=False)):
-                yield from _files(there)
+    found, before = _entries(written), _entries(real)
+    for name in before if hidden else before.keys() & found.keys():
+        if name not in found:
+            yield from _files(real / name)
+        elif stat.S_ISDIR(found[name].st_mode) and stat.S_ISDIR(before[name].st_mode):
+            yield from _overwritten(written / name, real / name, hidden)
+        elif not _same(found[name], before[name]):
+            yield from _files(real / name)
+
+
+def _entries(folder: Path) -> dict[str, os.stat_result]:
+    """Return what is in a folder; nothing where others have removed it meanwhile, as in /tmp."""
+    try:
+        with os.scandir(folder) as entries:
+            return {entry.name: entry.stat(follow_symlinks=False) for entry in entries}
+    except OSError:
+        return {}
 
 
 def _same(one: os.stat_result, other: os.stat_result) -> bool:
@@ -115,7 +119,8 @@ def _files(path: Path) -> Iterator[Path]:
     """Yield a file, or all files in a folder."""
     if path.is_symlink() or not path.is_dir():
         yield path
-    for folder, _, names in os.walk(path) if path.is_dir() and not path.is_symlink() else ():
+        return
+    for folder, _, names in os.walk(path):
         yield from (Path(folder, name) for name in names)
 
 

@@ -29,6 +29,8 @@ MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 8, 1 << 12, 
 SYS_MOUNT_SETATTR, AT_FDCWD, AT_RECURSIVE, MOUNT_ATTR_RDONLY = 442, -100, 0x8000, 1
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 SHARED_MEMORY = "/dev/shm"
+#: Where the sockets of screens are: an overlay shows sockets, but nobody answers.
+SCREENS = "/tmp/.X11-unix"
 #: Statuses of a trial that could not be made, and of a command that could not be started, as other programs have them.
 NOT_MADE, NOT_STARTED = 125, 127
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -91,7 +93,7 @@ def mounts_inside(folder: str, points: Sequence[str]) -> dict[str, int]:
         if point != folder and within(point, folder) and not any(within(point, outer) for outer in found):
             try:
                 found[point] = os.open(point, os.O_PATH)
-            except OSError:  # nothing that this user can reach
+            except OSError:  # not there, or nothing that this user can reach
                 continue
     return found
 
@@ -120,7 +122,7 @@ def lay_over(folders: Sequence[str]) -> tuple[list[str], int]:
         chosen = folders_to_cover([*chosen, SHARED_MEMORY], points)
     # Below, where the folder in memory is mounted the first folder cannot be seen: all are opened before.
     lower = {folder: os.open(folder, os.O_PATH) for folder in chosen}
-    inside = {folder: mounts_inside(folder, points) for folder in chosen}
+    inside = {folder: mounts_inside(folder, sorted({*points, SCREENS}, key=len)) for folder in chosen}
     mount("tmpfs", chosen[0], "tmpfs", MS_NOSUID | MS_NODEV, f"size={memory_kb()}k,mode=700")
     memory = os.open(chosen[0], os.O_RDONLY | os.O_DIRECTORY)
     for number, folder in enumerate(chosen):

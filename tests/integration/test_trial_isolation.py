@@ -1,6 +1,8 @@
 """A trial in name spaces of its own leaves nothing behind and reaches no other machine, as root and as a plain user."""
 
+import errno
 import os
+import shutil
 import socket
 import threading
 from collections.abc import Iterator
@@ -156,7 +158,7 @@ print([line.split(":")[0].strip() for line in open("/proc/net/dev") if ":" in li
 @pytest.mark.parametrize("network", [False, True])
 def test_nothing_but_loopback_is_reached(place: Place, network: bool) -> None:
     """Neither is what listens on the loopback of the machine, unless a network was asked for."""
-    came = []
+    came: list[None] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=lambda: came.append(server.accept()[0].close()), daemon=True).start()
         port = str(server.getsockname()[1])
@@ -174,6 +176,35 @@ def test_nothing_but_loopback_is_reached(place: Place, network: bool) -> None:
         )
         assert len(came) == network
         server.close()
+
+
+def test_a_screen_answers(place: Place) -> None:
+    """Other sockets in folders that a trial may write to do not: they are of others' programs."""
+    screens = Path("/tmp/.X11-unix")
+    if screens.exists() or os.geteuid():
+        pytest.skip("the machine has screens, or root is needed")
+    screens.mkdir()
+    try:
+        with socket.socket(socket.AF_UNIX) as screen, socket.socket(socket.AF_UNIX) as other:
+            for each, path in ((screen, screens / "X7"), (other, place.temporary / "socket")):
+                each.bind(str(path))
+                path.chmod(0o777)
+                each.listen()
+            program = (
+                "import socket, sys; print(*(socket.socket(socket.AF_UNIX).connect_ex(it) for it in sys.argv[1:]))"
+            )
+            found = place.run(place.python, "-c", program, str(screens / "X7"), str(place.temporary / "socket"))
+            assert found["said"] == f"0 {errno.ECONNREFUSED}\n"
+    finally:
+        shutil.rmtree(screens)
+
+
+@pytest.mark.parametrize("variables", [{"HOME": ""}, {"HOME": "/no/such"}, {"TMPDIR": ""}, {"TMPDIR": "/no/such"}])
+def test_folders_need_not_be_there(place: Place, variables: dict[str, str]) -> None:
+    before = tree(place.top)
+    trial = place.start("sh", "-c", "echo 1 > log.txt", env=place.environment(variables))
+    assert '"kind": "overlay", "status": 0' in trial.communicate(timeout=60)[0]
+    assert not differences(before, tree(place.top))
 
 
 def test_hubs_are_told_to_stay_offline(place: Place) -> None:
