@@ -8,7 +8,10 @@ import os
 import sys
 
 from rlscope.record.import_hooks import ImportHooks
+from rlscope.record.replacements import Replacements
+from rlscope.trial import seeds
 from rlscope.trial.change import Making, module_of
+from rlscope.trial.isolation_hook import install_in_copy
 from rlscope.trial.measured_part import MeasuredPart
 from rlscope.trial.plan import FIRST_VARIABLE, PLAN_VARIABLE, Plan, lines_of, results_file
 
@@ -46,6 +49,7 @@ class _Met:
 
 def start() -> None:
     """Take part in a trial. The program goes on where that cannot be done, and `rlscope try` is told nothing by it."""
+    install_in_copy()
     plan = Plan.parse(os.environ[PLAN_VARIABLE])
     try:
         file, first = results_file(plan)
@@ -61,6 +65,7 @@ def start() -> None:
     results = _Results(file)
     met = _Met(results)
     hooks = ImportHooks()
+    seeds.prepare(hooks, Replacements())
     looks = []
     for name in (*plan.changes, *plan.watched):
         making = Making(name, name in plan.changes, hooks, met.note)

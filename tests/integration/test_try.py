@@ -1,4 +1,4 @@
-"""Trials of real trainings: changes are in force, numbers stay where they should, a part is measured and the run ends."""
+"""Trials of real trainings: changes are in force, numbers stay where they should, and a run ends behind its part."""
 
 import json
 import subprocess

@@ -115,9 +115,8 @@ def test_what_pays_most_stays_on_and_the_next_is_tried_on_top_of_it() -> None:
     assert turns.tried[-1].factor is not None and turns.tried[-1].factor.value == pytest.approx(2.4, rel=0.01)
     assert turns.is_complete
     # One round forward, one backward, so that a machine that becomes slower is slower for all.
-    assert machine.runs[:8] == [(), ("fused",), ("no-logging",), ("no-rendering",)] + [
-        ("no-rendering",), ("no-logging",), ("fused",), (),
-    ]  # fmt: skip
+    forward = [(), ("fused",), ("no-logging",), ("no-rendering",)]
+    assert machine.runs[:8] == [*forward, *reversed(forward)]
 
 
 def test_threads_come_first_where_they_take_each_others_cores() -> None:
@@ -216,11 +215,10 @@ def test_a_plan_survives_the_environment() -> None:
 def test_processor_time_stays_that_of_descendants_that_have_ended() -> None:
     before = processor_ns(os.getpid())
     # The grandchild works; its parent waits for it, and goes on.
-    grandchild = "while time.process_time() < 0.3: pass"
-    code = f"import subprocess, sys, time; subprocess.run([sys.executable, '-c', 'import time' + chr(10) + {grandchild!r}])"
-    child = subprocess.Popen(
-        [sys.executable, "-c", f"{code}; print(flush=True); time.sleep(60)"], stdout=subprocess.PIPE
-    )
+    grandchild = "import time\nwhile time.process_time() < 0.3: pass"
+    code = f"import subprocess, sys, time; subprocess.run([sys.executable, '-c', {grandchild!r}])"
+    words = [sys.executable, "-c", f"{code}; print(flush=True); time.sleep(60)"]
+    child = subprocess.Popen(words, stdout=subprocess.PIPE)
     with child:
         assert child.stdout is not None
         child.stdout.readline()
