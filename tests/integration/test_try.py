@@ -1,6 +1,8 @@
 """Trials of real trainings: changes are in force, numbers stay where they should, and a run ends behind its part."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -144,3 +146,31 @@ def test_a_program_that_does_not_train_is_an_error(folder: Path) -> None:
     found = subprocess.run([*RLSCOPE, *words], cwd=folder, capture_output=True, text=True, check=False)
     assert found.returncode == 2
     assert "a program that trains was expected" in found.stderr and "no data" in found.stderr
+
+
+def test_an_interrupt_ends_the_runs_and_prints_what_is_known(folder: Path) -> None:
+    (folder / "train.py").write_text(PLAIN.format(options="", steps=100000))
+    words = ["try", "--changes", "fused,no-rendering", "--json", "--", sys.executable, "train.py"]
+    started = subprocess.Popen(
+        [*RLSCOPE, *words],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    with started:
+        assert started.stdout is not None and started.stderr is not None
+        for line in started.stderr:
+            if "no-rendering: not in force" in line:
+                break
+        os.killpg(started.pid, signal.SIGINT)
+        printed, said = started.communicate(timeout=60)
+    assert started.returncode == 128 + signal.SIGINT
+    assert "ended by SIGINT" in said
+    document = json.loads(printed)
+    Draft202012Validator(try_schema()).validate(document)
+    assert document["tried"][0]["changes"] == ["no-rendering"]
+    assert not document["is_complete"]
+    with pytest.raises(ProcessLookupError):
+        os.killpg(started.pid, 0)

@@ -72,7 +72,7 @@ MAY_IMPORT = {
     "monitor": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis.counters.clock", "rlscope._native"},
     "checks": SHARED | {f"rlscope.{part}" for part in ("trace", "analysis", "monitor", "_native")},
     "report": SHARED
-    | {f"rlscope.{part}" for part in ("trace", "analysis", "rules", "compare", "plots", "page")}
+    | {f"rlscope.{part}" for part in ("trace", "analysis", "rules", "compare", "plots", "page", "trial")}
     | {"rlscope.record.config"},
     "cli": SHARED
     | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "monitor", "checks")}

@@ -14,9 +14,9 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
 from rlscope.cli.main import verbs
-from rlscope.cli.try_ import _lines
 from rlscope.errors import UsageError
 from rlscope.report.screen import Screen
+from rlscope.report.trials_shown import trial_lines
 from rlscope.rules.rule import rules
 from rlscope.trial.change import Change, change_names
 from rlscope.trial.clock import descendants, processor_ns
@@ -190,7 +190,7 @@ def test_a_document_is_valid_and_shows_each_row() -> None:
     Draft202012Validator(try_schema()).validate(found)
     verdicts = {row["changes"][0]: row["verdict"] for row in found["tried"]}
     assert verdicts == {"fused": "pays", "no-logging": "brings less than 5 %", "cpu": "not in force"}
-    shown = " ".join(" ".join(_lines(document, Screen())).split())
+    shown = " ".join(" ".join(trial_lines(document, Screen())).split())
     assert all(name in shown for name in ("fused", "no-logging", "cpu", "keep fused", "/me/model.zip"))
 
 
