@@ -59,6 +59,22 @@ for step in range({steps}):
     loss.backward()
     optimizer.step()
 """
+#: A network that learns from a data set.
+LOADER = """
+import torch
+
+torch.manual_seed(1)
+data = torch.utils.data.TensorDataset(torch.randn(8000, 16))
+network = torch.nn.Linear(16, 16)
+optimizer = torch.optim.SGD(network.parameters(), lr=1e-3)
+if __name__ == "__main__":
+    for epoch in range(40):
+        for (batch,) in torch.utils.data.DataLoader(data, 64, True):
+            loss = network(batch).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+"""
 
 
 @pytest.fixture
@@ -113,6 +129,18 @@ def test_environments_without_a_network(mode: str, change: str, folder: Path, mo
     assert changed.met.keys() == {change}
     assert changed.processes == (1 if mode == "async" else 4)
     assert stayed(first, changed).kind is Kind.SAME  # of rewards
+
+
+def test_a_loader_gets_workers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "train.py").write_text(LOADER)
+    first = tried(folder, (), UNKNOWN)
+    assert not first.failure
+    assert {"loader-workers", "fused"} <= first.met.keys()
+    changed, base = (tried(folder, changes, first.part) for changes in (("loader-workers",), ()))
+    assert changed.met.keys() == {"loader-workers"}
+    assert changed.processes > base.processes
+    assert stayed(base, changed).kind is Kind.SAME
 
 
 def test_a_program_that_ends_before_the_part_does_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
