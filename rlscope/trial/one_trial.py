@@ -6,7 +6,6 @@ import fcntl
 import json
 import os
 import signal
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -148,35 +147,40 @@ class _Done(NamedTuple):
 def _run(command: Command, words: Sequence[str], environment: Mapping[str, str], limit_s: float) -> _Done:
     """Run words in isolation."""
     with (
-        tempfile.TemporaryDirectory(prefix="rlscope-try-") as scratch,
+        _file_in_memory() as printed,
+        _file_in_memory() as said,
         Isolation(command.folder, network=command.network, in_place=command.in_place) as isolation,
     ):
-        output, errors = Path(scratch) / "stdout.txt", Path(scratch) / "stderr.txt"
+        output, errors = (Path(f"/proc/self/fd/{number}") for number in (printed, said))
         isolated = isolation.command(words)
         # With other hashes sets have another order, and some programs another course.
         variables = {"PYTHONHASHSEED": "0", TRIAL_VARIABLE: "1", **environment, **isolation.environment}
         try:
             status = run(isolated, output, False, command.mask, variables, errors, limit_s)
-            failure = _last_line(errors) or f"it ended with status {status} before anything was measured"
+            failure = _last_line(_text_of(said)) or f"it ended with status {status} before anything was measured"
         except TimeoutError:
             failure = f"it took longer than {limit_s:.0f} s"
-        return _Done(output.read_text(errors="replace"), failure, isolation.overwritten(), isolation.kind)
+        return _Done(_text_of(printed), failure, isolation.overwritten(), isolation.kind)
+
+
+@contextmanager
+def _file_in_memory() -> Iterator[int]:
+    """Give the number of an open file without a name: nothing has to remove it, however this process ends."""
+    number = os.memfd_create("rlscope-try")
+    try:
+        yield number
+    finally:
+        os.close(number)
 
 
 @contextmanager
 def _results() -> Iterator[tuple[int, int, int]]:
-    """Give an open file without a name, which leads out of every name space and which nothing has to remove.
-
-    What is given is its number, its device and its inode.
-    """
-    number = os.memfd_create("rlscope-try")
-    try:
+    """Give the file of results, which leads out of every name space: its number, its device and its inode."""
+    with _file_in_memory() as number:
         fcntl.fcntl(number, fcntl.F_SETFL, os.O_APPEND)  # several processes write
         os.set_inheritable(number, True)
         status = os.fstat(number)
         yield number, status.st_dev, status.st_ino
-    finally:
-        os.close(number)
 
 
 def _outcome(lines: list[dict[str, Any]], part: Part, done: _Done) -> Outcome:
@@ -199,9 +203,13 @@ def _outcome(lines: list[dict[str, Any]], part: Part, done: _Done) -> Outcome:
     )  # fmt: skip
 
 
-def _last_line(file: Path) -> str:
+def _text_of(number: int) -> str:
+    return os.pread(number, os.fstat(number).st_size, 0).decode(errors="replace")
+
+
+def _last_line(text: str) -> str:
     """Return the last line that is not empty."""
-    lines = [line.strip() for line in file.read_text(errors="replace").splitlines()]
+    lines = [line.strip() for line in text.splitlines()]
     return next((line for line in reversed(lines) if line), "")
 
 
