@@ -1,4 +1,4 @@
-"""What `rlscope try` does where the system gives no name spaces: a trial runs in a copy of its working folder."""
+"""A trial runs in a copy of its working folder where the system gives no name spaces."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rlscope.errors import reason_of
 from rlscope.trial.isolation_hook import FOLDER_VARIABLE, NETWORK_VARIABLE
+from rlscope.trial.isolation_kept import remove
 
 _PROGRAM = (sys.executable, "-I", "-S", "-B", str(Path(__file__).with_name("isolation_kept.py")))
 #: Of what is free, so much may be filled.
@@ -38,7 +39,7 @@ class Copy:
         pipe = subprocess.PIPE
         self._keeper = subprocess.Popen([*_PROGRAM, "keep"], stdin=pipe, stdout=pipe, start_new_session=True)
         assert self._keeper.stdout is not None
-        kept = Path(os.fsdecode(self._keeper.stdout.readline().rstrip(b"\n")))
+        self._kept = kept = Path(os.fsdecode(self._keeper.stdout.readline().rstrip(b"\n")))
         self._copy = kept / "copy" / folder.name
         self.environment = {FOLDER_VARIABLE: str(kept), "TMPDIR": str(kept / "temporary")}
         self.environment["PYTHONDONTWRITEBYTECODE"] = "1"  # it would lie beside modules that are elsewhere
@@ -103,6 +104,8 @@ class Copy:
     def close(self) -> None:
         """End the processes of the trial that are left, and remove the copy."""
         self._keeper.communicate()
+        if self._kept.exists():  # who ended all processes below this one ended the keeper
+            remove(str(self._kept))
 
 
 def _is_environment(path: Path) -> bool:

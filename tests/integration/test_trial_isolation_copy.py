@@ -84,6 +84,18 @@ def test_a_harm_ends_the_trial(place: Place, harm: str, would_have: str) -> None
     assert expected in found["errors"].splitlines()[-1]
 
 
+def test_the_copy_goes_though_its_keeper_was_killed(place: Place) -> None:
+    program = (
+        "import os, pathlib, signal\n"
+        "for name in filter(str.isdigit, os.listdir('/proc')):\n"
+        "    status = pathlib.Path('/proc', name, 'stat').read_text().rpartition(')')[2].split()\n"
+        "    if int(status[1]) == os.getppid() and int(name) != os.getpid():\n"
+        "        os.kill(int(name), signal.SIGKILL)\n"
+        "        print('killed')"
+    )
+    assert run(place, place.python, "-c", program)["said"] == "killed\n"
+
+
 def test_other_programs_cannot_write_elsewhere(place: Place) -> None:
     """What Python does not see the kernel refuses."""
     libc = ctypes.CDLL(None, use_errno=True)
