@@ -79,12 +79,12 @@ class Copy:
         return before
 
     def _left_out(self, folder: str, names: Sequence[str]) -> set[str]:
-        """Return what is not copied: virtual environments, pipes, sockets and devices."""
+        """Return what is not copied: virtual environments, pipes, sockets, devices, and the copy itself."""
         environments = [Path(folder, name) for name in names if _is_environment(Path(folder, name))]
         self._linked += environments
         kinds = {name: stat.S_IFMT(os.lstat(os.path.join(folder, name)).st_mode) for name in names}
         others = {name for name, kind in kinds.items() if kind not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK)}
-        return others | {path.name for path in environments}
+        return others | {path.name for path in (*environments, self._kept) if path.parent == Path(folder)}
 
     def command(self, command: Sequence[str]) -> list[str]:
         """Return what to start instead of a command; words that are paths in the folder lead into the copy."""
@@ -109,7 +109,7 @@ class Copy:
 
 
 def _is_environment(path: Path) -> bool:
-    return (path / "pyvenv.cfg").is_file()
+    return (path / "pyvenv.cfg").is_file() or (path / "conda-meta").is_dir()
 
 
 def _files(folder: Path) -> Iterator[Path]:

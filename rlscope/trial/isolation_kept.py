@@ -31,7 +31,7 @@ def keep() -> None:
     """Make a folder, and remove it once nobody holds the other end of the input."""
     for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # meant for the trial
         signal.signal(ending, signal.SIG_IGN)
-    folder = tempfile.mkdtemp(prefix="rlscope-try-")
+    folder = os.path.realpath(tempfile.mkdtemp(prefix="rlscope-try-"))
     with suppress(BrokenPipeError):  # it is gone already
         os.write(sys.stdout.fileno(), os.fsencode(folder) + b"\n")
     sys.stdin.buffer.read()

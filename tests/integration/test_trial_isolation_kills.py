@@ -30,7 +30,7 @@ for number in itertools.count():
     Path(tempfile.gettempdir(), f"{os.getpid()}-{number % 100}").write_text("new")
     time.sleep(0.001)
 """
-MOMENTS = 40
+MOMENTS = 6
 
 
 @pytest.fixture(params=["root", "plain"])
