@@ -105,6 +105,10 @@ class Place:
         assert trial.returncode == 0, errors
         return dict(json.loads(said), errors=errors)
 
+    def left(self) -> list[Path]:
+        """What has the name of the top folder where programs of all users write."""
+        return [path for folder in ("/dev/shm", "/tmp") for path in Path(folder).glob(f"{self.top.name}?*")]
+
     def processes(self) -> list[int]:
         """All that were started from here and still run."""
         wanted, found = os.fsencode(f"MARK={self.top}"), []
@@ -150,8 +154,3 @@ def differences(one: dict[str, object], other: dict[str, object]) -> list[tuple[
     """What is not equal in two trees."""
     names = sorted(one.keys() | other.keys())
     return [(name, one.get(name), other.get(name)) for name in names if one.get(name) != other.get(name)]
-
-
-def names_in_shared_folders() -> set[str]:
-    """What lies where programs of all users write, but for what other tests make meanwhile."""
-    return {str(path) for path in (*Path("/dev/shm").iterdir(), *Path("/tmp").glob("*rlscope-try*"))}

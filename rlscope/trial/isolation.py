@@ -86,7 +86,7 @@ class Isolation:
 
     @property
     def kind(self) -> str:
-        """Of which kind it is: 'overlay', 'copy', or 'in place'."""
+        """Return how the trial is kept from harm: 'overlay', 'copy', or 'in place'."""
         return self._way.kind
 
     def command(self, command: Sequence[str]) -> list[str]:

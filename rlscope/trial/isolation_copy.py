@@ -1,4 +1,4 @@
-"""What `rlscope try` does where the system gives no name spaces: a trial runs in a copy of its working folder."""
+"""A trial runs in a copy of its working folder where the system gives no name spaces."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rlscope.errors import reason_of
 from rlscope.trial.isolation_hook import FOLDER_VARIABLE, NETWORK_VARIABLE
+from rlscope.trial.isolation_kept import remove
 
 _PROGRAM = (sys.executable, "-I", "-S", "-B", str(Path(__file__).with_name("isolation_kept.py")))
 #: Of what is free, so much may be filled.
@@ -38,7 +39,7 @@ class Copy:
         pipe = subprocess.PIPE
         self._keeper = subprocess.Popen([*_PROGRAM, "keep"], stdin=pipe, stdout=pipe, start_new_session=True)
         assert self._keeper.stdout is not None
-        kept = Path(os.fsdecode(self._keeper.stdout.readline().rstrip(b"\n")))
+        self._kept = kept = Path(os.fsdecode(self._keeper.stdout.readline().rstrip(b"\n")))
         self._copy = kept / "copy" / folder.name
         self.environment = {FOLDER_VARIABLE: str(kept), "TMPDIR": str(kept / "temporary")}
         self.environment["PYTHONDONTWRITEBYTECODE"] = "1"  # it would lie beside modules that are elsewhere
@@ -78,12 +79,12 @@ class Copy:
         return before
 
     def _left_out(self, folder: str, names: Sequence[str]) -> set[str]:
-        """Return what is not copied: virtual environments, pipes, sockets and devices."""
+        """Return what is not copied: virtual environments, pipes, sockets, devices, and the copy itself."""
         environments = [Path(folder, name) for name in names if _is_environment(Path(folder, name))]
         self._linked += environments
         kinds = {name: stat.S_IFMT(os.lstat(os.path.join(folder, name)).st_mode) for name in names}
         others = {name for name, kind in kinds.items() if kind not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK)}
-        return others | {path.name for path in environments}
+        return others | {path.name for path in (*environments, self._kept) if path.parent == Path(folder)}
 
     def command(self, command: Sequence[str]) -> list[str]:
         """Return what to start instead of a command; words that are paths in the folder lead into the copy."""
@@ -103,10 +104,12 @@ class Copy:
     def close(self) -> None:
         """End the processes of the trial that are left, and remove the copy."""
         self._keeper.communicate()
+        if self._kept.exists():  # who ended all processes below this one ended the keeper
+            remove(str(self._kept))
 
 
 def _is_environment(path: Path) -> bool:
-    return (path / "pyvenv.cfg").is_file()
+    return (path / "pyvenv.cfg").is_file() or (path / "conda-meta").is_dir()
 
 
 def _files(folder: Path) -> Iterator[Path]:

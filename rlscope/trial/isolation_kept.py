@@ -28,11 +28,18 @@ PR_SET_NO_NEW_PRIVS = 38
 
 
 def keep() -> None:
-    """Remove a folder, and end the processes of its trial, once nobody holds the other end of the input."""
-    folder = tempfile.mkdtemp(prefix="rlscope-try-")
+    """Make a folder, and remove it once nobody holds the other end of the input."""
+    for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # meant for the trial
+        signal.signal(ending, signal.SIG_IGN)
+    folder = os.path.realpath(tempfile.mkdtemp(prefix="rlscope-try-"))
     with suppress(BrokenPipeError):  # it is gone already
         os.write(sys.stdout.fileno(), os.fsencode(folder) + b"\n")
     sys.stdin.buffer.read()
+    remove(folder)
+
+
+def remove(folder: str) -> None:
+    """End the processes of the trial in a folder, and remove it."""
     while left := list(processes_of(folder)):
         for pid in left:
             with suppress(ProcessLookupError):

@@ -21,12 +21,12 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
         yield made
 
 
-def run(place: Place, *command: str) -> dict[str, Any]:
+def run(place: Place, *command: str, **variables: str) -> dict[str, Any]:
     """Run a trial in a copy, with the hook in each Python as `rlscope try` has it."""
     hook = place.temporary / "hook"
     hook.mkdir()
     (hook / "sitecustomize.py").write_text("from rlscope.trial import isolation_hook; isolation_hook.install_in_copy()")
-    environment = place.environment()
+    environment = place.environment(variables)
     environment["PYTHONPATH"] += f":{hook}"
     before = tree(place.top, folders_too=False)
     trial = place.start(*command, before=FORBIDDING, env=environment)
@@ -49,6 +49,12 @@ def test_files_are_as_before(place: Place) -> None:
     assert found["said"] == "['data', 'latest', 'log.txt', 'new', 'of_a_shell'] True\n"
     changed = ("best/best_model.zip", "log.txt", "notes", "runs/PPO_1/events", "runs/PPO_1/old/events")
     assert found["overwritten"] == [str(place.work / name) for name in changed]
+
+
+def test_the_copy_may_lie_in_the_folder(place: Place) -> None:
+    """It is no part of itself."""
+    found = run(place, "ls", "runs", TMPDIR=str(place.work / "runs"))
+    assert (found["kind"], found["said"], found["overwritten"]) == ("copy", "PPO_1\n", [])
 
 
 @pytest.mark.parametrize(
@@ -82,6 +88,18 @@ def test_a_harm_ends_the_trial(place: Place, harm: str, would_have: str) -> None
     assert (found["status"], found["said"], found["overwritten"]) == (0 if said else 125, said, []), found
     expected = "ends where it would have " + would_have.format(work=place.work, home=place.home)
     assert expected in found["errors"].splitlines()[-1]
+
+
+def test_the_copy_goes_though_its_keeper_was_killed(place: Place) -> None:
+    program = (
+        "import os, pathlib, signal\n"
+        "for name in filter(str.isdigit, os.listdir('/proc')):\n"
+        "    status = pathlib.Path('/proc', name, 'stat').read_text().rpartition(')')[2].split()\n"
+        "    if int(status[1]) == os.getppid() and int(name) != os.getpid():\n"
+        "        os.kill(int(name), signal.SIGKILL)\n"
+        "        print('killed')"
+    )
+    assert run(place, place.python, "-c", program)["said"] == "killed\n"
 
 
 def test_other_programs_cannot_write_elsewhere(place: Place) -> None:

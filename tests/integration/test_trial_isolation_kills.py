@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from trial_users import FORBIDDING, PLAIN_USER, Place, differences, names_in_shared_folders, place_of, tree
+from trial_users import FORBIDDING, PLAIN_USER, Place, differences, place_of, tree
 
 #: Writes on and on, in four processes, of which two have left the group, the session and their parents.
 WRITES_ON = """
@@ -16,7 +16,8 @@ import itertools, os, signal, sys, tempfile, threading, time
 from pathlib import Path
 import multiprocessing.shared_memory
 if sys.argv[1] == "overlay":  # without name spaces it is left, as always when programs are killed
-    multiprocessing.shared_memory.SharedMemory(create=True, size=4096)
+    name = os.path.basename(os.environ["MARK"]) + f"-{os.getpid()}"
+    multiprocessing.shared_memory.SharedMemory(name, create=True, size=4096)
 if not os.fork():
     os.setsid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -37,10 +38,6 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     user = {"root": 0, "plain": PLAIN_USER if os.geteuid() == 0 else os.geteuid()}[request.param]
     with place_of(user) as made:
         yield made
-
-
-def sockets() -> int:
-    return Path("/proc/net/unix").read_text().count("rlscope-try")
 
 
 def children(place: Place, parent: int) -> Iterator[tuple[int, bytes]]:
@@ -76,8 +73,7 @@ def test_a_kill_leaves_nothing(place: Place, kind: str, killed: str) -> None:
     forbidding = FORBIDDING if kind == "copy" else ()
     if (found := place.run("true", before=forbidding)).get("kind") != kind:
         pytest.skip(f"no {kind} here: {found}")
-    before, shared = tree(place.top, folders_too=kind == "overlay"), names_in_shared_folders()
-    mounts, bound = Path("/proc/mounts").read_text(), sockets()
+    before, mounts = tree(place.top, folders_too=kind == "overlay"), Path("/proc/mounts").read_text()
     chosen = random.Random(f"{killed} {kind}")
     for number in range(MOMENTS):
         program = (place.python, "-c", WRITES_ON, kind)
@@ -97,4 +93,4 @@ def test_a_kill_leaves_nothing(place: Place, kind: str, killed: str) -> None:
         trial.communicate(timeout=60)
         wait_until(lambda: not place.processes())
         assert not differences(before, tree(place.top, folders_too=kind == "overlay"))
-    assert (Path("/proc/mounts").read_text(), sockets(), names_in_shared_folders() - shared) == (mounts, bound, set())
+    assert (Path("/proc/mounts").read_text(), place.left()) == (mounts, [])
