@@ -2,7 +2,7 @@
 
 The text form, one statement per line, `#` starts a comment:
 
-    process start=0 stop=100        also limit=T, coincident and amplification=N; without stop the process was killed
+    process start=0 stop=100        also limit=T, coincident, amplification=N, operator_threads=N; killed without stop
     thread 0                        also start=T; the statements of a thread follow it, ticks first
     10 + inference                  begins an operation
     20 + backend:linear             begins a boundary: python, simulator, backend, cuda, wait or cuda_wait
@@ -183,6 +183,7 @@ class ProcessScript:
     queues: list[QueueScript] = field(default_factory=list)
     stacks: StacksScript | None = None
     amplification: int = 1
+    operator_threads: int = 1
     costs: dict[str, Cost] | None = None  # in ticks
 
 
@@ -218,6 +219,7 @@ def parse_script(text: str) -> ProcessScript:
             script.limit = options.get("limit", 0)
             script.coincident = "coincident" in words
             script.amplification = options.get("amplification", 1)
+            script.operator_threads = options.get("operator_threads", 1)
         elif words[0] == "cost":
             rests = (options.get(key, 0) for key in ("rest", "rest_inside"))
             cost = certain_cost(options["inside"], options["outside"], *rests)
@@ -321,8 +323,9 @@ def write_scripts(scripts: list[ProcessScript], directory: Path, entries_per_chu
 
 
 def _add(script: ProcessScript, process: ProcessWriter) -> None:
-    if script.amplification != 1:
-        process.properties({"amplification": script.amplification})
+    for name in ("amplification", "operator_threads"):
+        if getattr(script, name) != 1:
+            process.properties({name: getattr(script, name)})
     for thread in script.threads:
         stream = process.thread(stream=thread.stream, start_ticks=thread.start)
         for statement in thread.statements:

@@ -153,9 +153,20 @@ class RunTables(Tables):
         title="Purposes",
         largest="seconds",
     )
+    cpu_times = _Table(
+        CpuTimeRow,
+        lambda run, found: cpu_time_rows(run.swept),
+        needs="cpu_times",
+        per="process, phase, stage, operation",
+        values="count; seconds in which threads were in it and in no inner one; of these, `cpu_s` on a CPU",
+        title="Processor time",
+        largest="cpu_s",
+    )
     account = _Table(
         AccountRow,
-        lambda run, found: account_rows(found.purposes, found.breakdown, found.path, run.own_lines(found.loops)),
+        lambda run, found: account_rows(
+            found.purposes, found.breakdown, found.cpu_times, found.path, run.own_lines(found.loops)
+        ),
         per="cause, stage, category, whom or what was waited for, of the process that paces the run",
         values="seconds, what recording added by itself, and their share; they sum to the wall time of the process",
     )
@@ -322,15 +333,6 @@ class RunTables(Tables):
         values="how often functions of Python wrote or read, and bytes",
         title="Messages",
         largest="bytes",
-    )
-    cpu_times = _Table(
-        CpuTimeRow,
-        lambda run, found: cpu_time_rows(run.swept),
-        needs="cpu_times",
-        per="process, phase, stage, operation",
-        values="count; seconds in which threads were in it and in no inner one; of these, `cpu_s` on a CPU",
-        title="Processor time",
-        largest="cpu_s",
     )
     durations = _Table(
         DurationRow,

@@ -15,6 +15,7 @@ LIBRARIES = {
         "ranges": ("torch", "nvtx"),
         "ctypes": ("ctypes",),
         "cffi": ("_cffi_backend",),
+        "cprofile": ("cProfile",),
         "greenlet": ("greenlet", "gevent"),
         "jax": ("jax", "jaxlib"),
         "flax": ("flax",),

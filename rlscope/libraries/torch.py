@@ -81,6 +81,15 @@ def _unless_into_memory(save: Callable[..., Any]) -> Callable[..., Any]:
     return saving
 
 
+def _noting_threads(set_threads: Callable[[int], None]) -> Callable[[int], None]:
+    def setting_threads(number: int) -> None:
+        set_threads(number)
+        if _native.is_recording():
+            _native.write_properties(json.dumps({"operator_threads": number}))
+
+    return setting_threads
+
+
 def _note_anomalies(_: Any) -> None:
     """Note in the trace on which line autograd was told to detect anomalies, or that it does no longer."""
     place: list[Any] = []
@@ -102,6 +111,7 @@ ANOMALY_MODE = "torch.autograd.anomaly_mode"
 HOOKS: tuple[Hook, ...] = (
     MethodHook(ANOMALY_MODE, "set_detect_anomaly", "__init__", (), after=_note_anomalies),
     MethodHook(ANOMALY_MODE, "detect_anomaly", "__enter__", (), after=_note_anomalies),
+    WrapperHook("torch", ("set_num_threads",), _noting_threads, is_always=True),
     *(WrapperHook(module, ("save",), _unless_into_memory) for module in ("torch.serialization", "torch")),
     *(
         MethodHook("torch.utils.tensorboard.writer", "SummaryWriter", method, (LOG,))

@@ -18,7 +18,7 @@ from rlscope.record.import_hooks import ImportHooks
 from rlscope.record.namespaces import Namespaces
 from rlscope.record.native_names import intercept_named
 from rlscope.record.replacements import Replacements
-from rlscope.record.started_as import is_worker, known_properties, properties_at_end
+from rlscope.record.started_as import is_worker, known_properties, properties_at_end, torch_settings
 from rlscope.record.unrecordable import UnrecordableChildren
 
 TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
@@ -228,6 +228,7 @@ class Recorder:
                     self._imports.after_import(library, _intercepting(functions, category))
         if self._libraries is not None:
             self._libraries.intercept()
+        self._imports.after_import("torch", _note_settings)
         if _native.note_garbage_collection not in gc.callbacks:
             gc.callbacks.append(_native.note_garbage_collection)
         # Ends a process without ending the interpreter: what was recorded must be completed before.
@@ -250,7 +251,7 @@ class Recorder:
         self._iterations_recorded = 0
         self._is_writing = True
         properties: dict[str, Any] = {"python": sys.version.split()[0], "command": sys.orig_argv}
-        properties |= {"hostname": os.uname().nodename, **known_properties()}
+        properties |= {"hostname": os.uname().nodename, **known_properties(), **torch_settings()}
         if self._remote_clock is not None:
             properties["clock"] = self._remote_clock.as_property()
         if self._process_name is not None:
@@ -306,6 +307,11 @@ class Recorder:
             return bootstrap(process, *args, **kwargs)
 
         return naming
+
+
+def _note_settings(_: ModuleType) -> None:
+    if _native.is_recording():
+        _native.write_properties(small_json.written(torch_settings()))
 
 
 def _as_operation(find_and_load: Callable[..., Any]) -> Callable[..., Any]:

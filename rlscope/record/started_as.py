@@ -43,7 +43,7 @@ def is_worker() -> bool:
 
 
 def properties_at_end(packages: Iterable[str]) -> dict[str, Any]:
-    """Return what is known when a recording ends: versions of packages, their directories, and names of threads by id.
+    """Return what is known when a recording ends: versions of packages, their directories, names of threads by id.
 
     Ids are the system's. Directories are told as `pip install --target` does it, other than where Python has them.
     """
@@ -54,7 +54,16 @@ def properties_at_end(packages: Iterable[str]) -> dict[str, Any]:
         "versions": {name: version for name, version in loaded.items() if isinstance(version, str)},
         "threads": {str(thread.native_id): thread.name for thread in threads},
         "package_directories": [*_package_directories()],
+        **torch_settings(),
     }
+
+
+def torch_settings() -> dict[str, Any]:
+    """Return what a program may have set in PyTorch: the threads of its operators, and the type of new tensors."""
+    torch: Any = sys.modules.get("torch")
+    if not hasattr(torch, "get_num_threads") or not hasattr(torch, "get_default_dtype"):  # its import has failed
+        return {}
+    return {"operator_threads": torch.get_num_threads(), "default_dtype": str(torch.get_default_dtype())}
 
 
 def _package_directories() -> Iterable[str]:

@@ -25,6 +25,8 @@ from rlscope.rules.evidence import LEAST_SHARE, Evidence
 from rlscope.rules.finding import Found
 from rlscope.text.numbers import digits
 
+IS_OF_MACHINE = True
+
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for cores that other programs had."""

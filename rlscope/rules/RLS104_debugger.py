@@ -10,8 +10,9 @@
 
     python train.py
 
-**How it is found.** Stacks pass functions of a tracer or a profiler in a tenth of the training or more. What such a
-tool takes in native code is not seen.
+**How it is found.** Stacks pass functions of a tracer or a profiler in a tenth of the training or more; or the
+interpreter had a tracing or profiling function set where stacks were seen, or `cProfile` was begun. Then the bound is
+all that Python takes meanwhile.
 
 **When it is wrong.** The tool may be there on purpose; then the times of this run are no times of the training.
 
@@ -20,7 +21,8 @@ tool takes in native code is not seen.
 
 from collections.abc import Iterator
 
-from rlscope.rules.evidence import Evidence
+from rlscope.model import Category
+from rlscope.rules.evidence import LEAST_STACKS, Evidence
 from rlscope.rules.finding import Found
 
 _TRACERS = (
@@ -29,6 +31,24 @@ _TRACERS = (
 )  # fmt: skip
 
 
+_CHANGE = "train without a tracer or profiler"
+
+
 def find(evidence: Evidence) -> Iterator[Found]:
-    """Look for functions of tracers and profilers."""
-    yield from evidence.calls(_TRACERS, "train without a tracer or profiler")
+    """Look for functions of tracers and profilers, and for what the interpreter calls at each line or call."""
+    found = list(evidence.calls(_TRACERS, _CHANGE))
+    share = _traced_share(evidence)
+    if found or not share:
+        yield from found
+        return
+    seconds = share * sum(row.seconds for row in evidence.training if row.category == Category.PYTHON.label)
+    said = f"{_CHANGE}: one is told of each call or line in {evidence.share(seconds)} of the training, all of Python's"
+    yield Found(said, "the process's traced_stacks and profiler", seconds)
+
+
+def _traced_share(evidence: Evidence) -> float:
+    """Return in which part of Python's time a function is called at each line or call."""
+    read, traced = (evidence.properties.get(name) for name in ("stacks_read", "traced_stacks"))
+    if isinstance(read, int) and isinstance(traced, int) and traced >= LEAST_STACKS:
+        return min(traced / max(read, 1), 1.0)
+    return 1.0 if evidence.properties.get("profiler") == "cProfile" else 0.0

@@ -23,10 +23,21 @@ from collections.abc import Iterator
 
 from rlscope.rules.evidence import Evidence
 from rlscope.rules.finding import Found
+from rlscope.rules.source import Line
 
-_MAKERS = ("torch.tensor", "torch.as_tensor", "torch.asarray", "torch.FloatTensor", "torch.Tensor")
+_MAKERS = ("torch.tensor", "torch.as_tensor", "torch.asarray")
+#: Constructors are no functions, and are known by the lines that call them.
+_CONSTRUCTORS = frozenset(
+    f"torch.{name}" for name in ("Tensor", "FloatTensor", "DoubleTensor", "LongTensor", "IntTensor", "BoolTensor")
+)
 
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for tensors that are made from objects of Python."""
-    yield from evidence.calls(_MAKERS, "make one array of the list first: torch.from_numpy(np.stack(list))")
+    yield from evidence.calls(
+        _MAKERS, "make one array of the list first: torch.from_numpy(np.stack(list))", _constructs
+    )
+
+
+def _constructs(line: Line) -> str:
+    return next((call.text for call in line.calls if call.name in _CONSTRUCTORS), "")

@@ -26,4 +26,4 @@ from rlscope.rules.finding import Found
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for text that is made or read."""
-    yield from evidence.calls(("json/", "yaml/", "xml/"), "send and keep arrays as bytes, not as text")
+    yield from evidence.calls(("json/", "yaml/", "xml/"), "write less text: what is new alone, and arrays as bytes")

@@ -10,7 +10,8 @@
 
     CheckpointCallback(save_freq=100_000, save_path="models")
 
-**How it is found.** Checkpoints have a tenth of the time or more: `torch.save` and what libraries save.
+**How it is found.** Checkpoints have a tenth of the time or more: `torch.save`, what libraries save, `numpy.save`, and
+lines of the program that call `pickle.dump`.
 
 **When it is wrong.** On machines that may be taken away at any time, what is lost without them counts as well.
 
@@ -20,10 +21,26 @@
 from collections.abc import Iterator
 
 from rlscope.analysis.account.causes import Cause
-from rlscope.rules.evidence import Evidence
+from rlscope.rules.evidence import Evidence, where
 from rlscope.rules.finding import Found
+from rlscope.rules.source import Line
+
+#: They write what a program keeps to a file.
+_SAVING = tuple(f"numpy/lib/{file} {name}" for file in ("_npyio_impl.py", "npyio.py") for name in ("save", "_savez"))
+_ON_LINES = frozenset({"pickle.dump", "joblib.dump", "cloudpickle.dump", "dill.dump"})
 
 
 def find(evidence: Evidence) -> Iterator[Found]:
-    """Look for checkpoints."""
-    yield from evidence.cause(Cause.CHECKPOINT, "save less often, or less: a replay buffer is large")
+    """Look for checkpoints, also those that the program packs and writes itself."""
+    saved_s, place = evidence.seconds(Cause.CHECKPOINT), evidence.made_for(Cause.CHECKPOINT)
+    packing = evidence.passing(lambda name: name.startswith(_SAVING), is_on_line=_saves)
+    if packing is not None and packing.seconds > saved_s:
+        place = packing.place
+    saved_s += packing.seconds if packing is not None else 0.0
+    change = f"save less often, or less: a replay buffer is large{where(place)}"
+    if saved_s:
+        yield Found(change, f"account: cause={Cause.CHECKPOINT.value}; functions", saved_s, place)
+
+
+def _saves(line: Line) -> str:
+    return next((call.text for call in line.calls if call.name in _ON_LINES), "")

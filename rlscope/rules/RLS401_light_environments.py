@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from rlscope.analysis.account.account import group_name
 from rlscope.analysis.account.causes import Cause
-from rlscope.rules.evidence import Evidence
+from rlscope.rules.evidence import Evidence, where
 from rlscope.rules.finding import Found
 from rlscope.text.numbers import duration
 
@@ -31,6 +31,7 @@ TRIAL = "one-process"
 
 #: What one process would not do of what several do for it.
 _OF_SEVERAL = (Cause.MESSAGES, Cause.PICKLING, Cause.NO_CORE, Cause.SLOWEST, Cause.PROCESSES)
+_MAKERS = ("SubprocVecEnv", "AsyncVectorEnv", "SubprocVectorEnv", "ParallelEnv")
 #: It is worth a change where the work takes no more of the waits than this.
 _MOST_WORK = 0.9
 
@@ -52,4 +53,5 @@ def find(evidence: Evidence) -> Iterator[Found]:
             )
             # Without messages there is nothing to pack.
             seconds = messages_s + evidence.seconds(Cause.PICKLING)
-            yield Found(change, "account: cause=messages", seconds, evidence.at(Cause.MESSAGES))
+            place = evidence.made(_MAKERS, evidence.at(Cause.MESSAGES))
+            yield Found(f"{change}{where(place)}", "account: cause=messages", seconds, place)

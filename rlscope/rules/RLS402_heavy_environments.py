@@ -25,6 +25,8 @@ from rlscope.rules.evidence import LEAST_IDLE, Evidence, where
 from rlscope.rules.finding import Found
 from rlscope.text.numbers import digits, duration
 
+TRIAL = "processes"
+
 #: They step their environments one after the other.
 _SERIAL = (
     "gymnasium/vector/sync_vector_env.py SyncVectorEnv.step",
@@ -33,8 +35,9 @@ _SERIAL = (
     "tianshou/env/venvs.py DummyVectorEnv.",
     "torchrl/envs/batched_envs.py SerialEnv.",
 )
-
-TRIAL = "processes"
+#: So many are stepped at once, or there is nothing to divide.
+_LEAST_ENVIRONMENTS = 1.5
+_MAKERS = ("SyncVectorEnv", "DummyVecEnv", "DummyVectorEnv", "SerialEnv", "make_vec", "make_vec_env")
 #: A message to another process and back takes so long.
 _MESSAGE_S = 200e-6
 
@@ -46,12 +49,16 @@ def find(evidence: Evidence) -> Iterator[Found]:
         return
     serial = evidence.passing(lambda name: name.startswith(_SERIAL))
     steps = evidence.simulation_steps
+    timesteps = evidence.tables.timesteps
     if serial is None or not steps or serial.seconds / steps < _MESSAGE_S:
         return
+    if timesteps is not None and timesteps < _LEAST_ENVIRONMENTS * steps:
+        return
+    place = evidence.made(_MAKERS, serial.place)
     change = (
         f"step environments in several processes: {serial.function} has {evidence.share(serial.seconds)} of the "
         f"training, {duration(serial.seconds / steps)} a step, on one of {digits(cores.usable)} cores"
-        f"{where(serial.place)}"
+        f"{where(place)}"
     )
     saved_s = serial.seconds * (1 - 1 / cores.usable)
-    yield Found(change, "functions: stage=simulation", saved_s, serial.place)
+    yield Found(change, "functions: stage=simulation", saved_s, place)

@@ -27,9 +27,21 @@ from rlscope.analysis.account.causes import Cause
 from rlscope.rules.evidence import Evidence
 from rlscope.rules.finding import Found
 
+_CHANGE = "start processes once: a pool made before the loop, workers that stay (persistent_workers=True), or none"
+#: They start processes, or wait for their end.
+_STARTING = (
+    "multiprocessing/context.py BaseContext.Pool", "multiprocessing/pool.py Pool.__init__",
+    "multiprocessing/pool.py Pool.__exit__", "multiprocessing/pool.py Pool.terminate",
+    "multiprocessing/process.py BaseProcess.start",
+    "concurrent/futures/process.py ProcessPoolExecutor.__init__",
+    "concurrent/futures/process.py ProcessPoolExecutor.shutdown",
+)  # fmt: skip
+#: So many sets of processes must have lived one after the other.
+_LEAST_ROUNDS = 3
+
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for processes that are started again and again."""
-    yield from evidence.cause(
-        Cause.PROCESSES, "start processes once: workers that stay (persistent_workers=True), or none"
-    )
+    found = [*evidence.cause(Cause.PROCESSES, _CHANGE), *evidence.calls(_STARTING, _CHANGE)]
+    if found and evidence.rounds >= _LEAST_ROUNDS:
+        yield max(found, key=lambda each: each.seconds or 0.0)

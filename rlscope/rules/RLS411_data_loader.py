@@ -20,7 +20,7 @@ none, and the run leaves cores idle.
 
 from collections.abc import Iterator
 
-from rlscope.rules.evidence import LEAST_IDLE, Evidence, where
+from rlscope.rules.evidence import LEAST_IDLE, MODULE, Evidence, where
 from rlscope.rules.finding import Found
 from rlscope.text.numbers import digits
 
@@ -36,11 +36,12 @@ def find(evidence: Evidence) -> Iterator[Found]:
     if cores.usable is None or evidence.idle_cores < LEAST_IDLE:
         return
     workers = [row.process for row in evidence.tables.processes if row.process.startswith(_WORKER)]
-    loading = evidence.passing(lambda name: name.startswith(_LOADER))
+    loading = evidence.passing(lambda name: name.startswith(_LOADER) and not name.endswith(MODULE))
     if loading is not None and len(workers) <= 1:
+        place = evidence.made(("DataLoader",), loading.place)
         change = (
             f"give the DataLoader more workers than {len(workers)}: batches have {evidence.share(loading.seconds)} of "
-            f"the training, and {digits(cores.usable)} cores are there{where(loading.place)}"
+            f"the training, and {digits(cores.usable)} cores are there{where(place)}"
         )
         saved_s = loading.seconds * (1 - 1 / cores.usable)
-        yield Found(change, "functions: stage, purpose=training", saved_s, loading.place)
+        yield Found(change, "functions: stage, purpose=training", saved_s, place)

@@ -24,7 +24,12 @@ from collections.abc import Iterator
 from rlscope.analysis.account.causes import Cause
 from rlscope.rules.evidence import Evidence, where
 from rlscope.rules.finding import Found
+from rlscope.rules.source import Line
 from rlscope.text.numbers import duration
+
+_CHANGE = "detach() what is kept from one to the next, so that none goes through those before it"
+#: Updates whose graphs are let go now and then take so many times as long just before that.
+_RISES = 2
 
 
 def find(evidence: Evidence) -> Iterator[Found]:
@@ -33,9 +38,22 @@ def find(evidence: Evidence) -> Iterator[Found]:
     for row in evidence.tables.durations:
         if row.grows and (row.process, row.operation) == (evidence.process, Cause.UPDATE.value):
             change = (
-                f"let updates not grow, from {duration(row.first_s)} to {duration(row.last_s)}: detach() what is kept "
-                "from one to the next, so that none goes through those before it, or keep the sizes of batches"
-                f"{where(place)}"
+                f"let updates not grow, from {duration(row.first_s)} to {duration(row.last_s)}: {_CHANGE}, or keep the "
+                f"sizes of batches{where(place)}"
             )
             more_s = row.count * (row.mean_s - row.first_s)
             yield Found(change, "durations: operation=backpropagation", more_s, place)
+        elif row.operation == Cause.UPDATE.value and row.longest_s > _RISES * row.shortest_s:
+            line = evidence.line_at(place)
+            if line is not None and _keeps_graph(line) and row.process == evidence.process:
+                change = (
+                    f"let updates not grow, now and then from {duration(row.shortest_s)} to {duration(row.longest_s)}: "
+                    f"{_CHANGE}; then retain_graph=True is not needed{where(place)}"
+                )
+                more_s = row.count * (row.mean_s - row.shortest_s)
+                yield Found(change, "durations: operation=backpropagation", more_s, place)
+
+
+def _keeps_graph(line: Line) -> bool:
+    given = (each for call in line.calls if call.name.endswith(".backward") for each in call.node.keywords)
+    return any(each.arg == "retain_graph" and getattr(each.value, "value", None) is True for each in given)

@@ -26,6 +26,8 @@ from rlscope.rules.finding import Found
 
 TRIAL = "fused"
 
+_CLASSES = ("Adam", "AdamW", "SGD", "RMSprop", "Adagrad", "NAdam", "RAdam")
+
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for optimizers that update one parameter after the other."""
@@ -34,8 +36,9 @@ def find(evidence: Evidence) -> Iterator[Found]:
     )
     if passing is not None:
         optimizer = passing.function.rpartition("_")[2]
+        place = evidence.made(_CLASSES, passing.place)
         change = (
             f"give the optimizer fused=True, or foreach=True: {optimizer} updates one parameter after the other for "
-            f"{evidence.share(passing.seconds)} of the training{where(passing.place)}"
+            f"{evidence.share(passing.seconds)} of the training{where(place)}"
         )
-        yield Found(change, "functions: stage=backpropagation", passing.seconds, passing.place)
+        yield Found(change, "functions: stage=backpropagation", passing.seconds, place)

@@ -10,7 +10,8 @@
 
     losses.append(loss.item())
 
-**How it is found.** What a process keeps grows from part to part of the loop, with an interval above zero.
+**How it is found.** What a process keeps grows from part to part of the loop, with an interval above zero, and by
+100 MiB or more in it.
 
 **When it is wrong.** A replay buffer grows until it is full.
 
@@ -25,12 +26,15 @@ from rlscope.rules.finding import Found
 from rlscope.text.numbers import size
 
 _S_PER_HOUR = 3600
+#: A loop that grew by less is filling a buffer, as far as anybody can tell.
+_LEAST_BYTES = 100 << 20
 
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for memory that grows to the end."""
+    loop_s = sum(row.seconds for row in evidence.training)
     for row in evidence.tables.memory_growth:
-        if row.grows:
+        if row.grows and (row.bytes_per_s or 0.0) * loop_s >= _LEAST_BYTES:
             owner = row.process if row.device is None else f"{row.owner} on GPU {row.device} in {row.process}"
             change = (
                 f"look what {owner} keeps: its memory grew to the end, by {_rate(row)}; a buffer that fills, or a leak"

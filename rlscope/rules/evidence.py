@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from rlscope.analysis.account.account import IMPORTING, AccountRow, group_name, public_name, written
 from rlscope.analysis.account.causes import Cause
-from rlscope.analysis.lines.own_lines import OwnLine, StackTime, bare_name
+from rlscope.analysis.account.operator_threads import operator_thread_shares
+from rlscope.analysis.account.owner_path import rounds, without_numbers
+from rlscope.analysis.lines.own_lines import BEGINNING, OwnLine, StackTime, bare_name
+from rlscope.analysis.lines.swept import SweptStack
 from rlscope.analysis.rows import sums
 from rlscope.analysis.run import Run
 from rlscope.analysis.run_tables import RunTables
+from rlscope.analysis.table_rows import ProcessRow
 from rlscope.analysis.tables.purposes import OF_PART
 from rlscope.model import INFERENCE, SIMULATION, Category, LifePart
 from rlscope.record.blocking import LOCK
 from rlscope.rules.finding import Found, Place
+from rlscope.rules.source import Line, Source
 from rlscope.text import line_text
 from rlscope.text.numbers import percent
 
@@ -36,6 +42,12 @@ _OF_WITH = ".__enter__"
 #: So many stacks must have been seen in functions of Python before these are said to have time. How long a native one
 #: took is known without.
 LEAST_STACKS = 5
+#: A function has most of the time of a purpose, and nearly all of its own is for it.
+_MOST, _NEARLY_ALL = 0.5, 0.95
+
+
+#: Code of this name runs when its file is imported.
+MODULE = " <module>"
 
 
 class Passing(NamedTuple):
@@ -74,6 +86,7 @@ class Evidence:
         self._lines = run.own_lines(tables.loops)
         self._processes = {each.name: each for each in run.swept.processes}
         self.directory = str(run.swept.trace.manifest.get("directory"))
+        self._source = Source(self.directory)
 
     @cached_property
     def training(self) -> list[AccountRow]:
@@ -121,6 +134,15 @@ class Evidence:
         return process.found.properties if process is not None else {}
 
     @property
+    def rounds(self) -> int:
+        """Return how many sets of processes lived one after the other, most of those of one name: pools made anew."""
+        alike: dict[str, list[ProcessRow]] = {}
+        for row in self.tables.processes:
+            if row.parent == self.process:
+                alike.setdefault(without_numbers(row.process), []).append(row)
+        return max(map(rounds, alike.values()), default=0)
+
+    @property
     def answers(self) -> int:
         """Return how often it asked its networks in inference."""
         return self._begun(INFERENCE)
@@ -157,11 +179,59 @@ class Evidence:
         rows = (row for row in self.training if Cause(row.cause) in causes and row.line)
         return place_of(max(rows, key=lambda row: row.seconds, default=None))
 
+    def made(self, names: Collection[str], otherwise: Place) -> Place:
+        """Return where the program's own code calls a function or class of these names first: that is to be changed.
+
+        Args:
+            names: `EvalCallback`, without its module.
+            otherwise: What is returned where it is not called, or the source is not there.
+        """
+        stacks = self._lines.stacks(self.process) if self.process else None
+        if stacks is None or not names:
+            return otherwise
+        own = (row.file for row, is_own in zip(stacks.stacks, stacks.is_own, strict=True) if is_own)
+        for file in dict.fromkeys(own):
+            for function, line in self._source.made(file, names):
+                return Place(function, file.removeprefix(f"{self.directory}/"), line)
+        return otherwise
+
+    def line_at(self, place: Place) -> Line | None:
+        """Return what is on a line of the program's own code; None where that is not known."""
+        return self._source.line_of(str(Path(self.directory, place.file)), place.line) if place.line else None
+
+    def made_for(self, cause: Cause) -> Place:
+        """Return where the program makes what does all this: `EvalCallback(...)`; else where most of the time is."""
+        return self.made(self._classes_of(cause), self.at(cause))
+
+    def _classes_of(self, cause: Cause) -> Collection[str]:
+        """Return the classes of libraries whose methods do most that is for a purpose, such as `EvalCallback`."""
+        stacks = self._lines.stacks(self.process) if self.process else None
+        whole: dict[str, float] = {}
+        of_cause: dict[str, float] = {}
+        for time in stacks.times if stacks is not None else ():
+            for name in self._around(time.stack) if time.seconds else ():
+                whole[name] = whole.get(name, 0.0) + time.seconds
+                if time.purpose == cause.value:
+                    of_cause[name] = of_cause.get(name, 0.0) + time.seconds
+        all_s = max(of_cause.values(), default=0.0)
+        apart = [name for name, s in of_cause.items() if s >= _MOST * all_s and s >= _NEARLY_ALL * whole[name]]
+        return {function.split(".")[0] for function in (name.rpartition(" ")[2] for name in apart) if "." in function}
+
+    def _around(self, stack: int | None) -> Iterator[str]:
+        """Yield the functions of libraries that a stack passes."""
+        stacks = self._lines.stacks(self.process)
+        found: list[str] = []
+        while stack is not None:
+            if not stacks.is_own[stack]:
+                found.append(stacks.names[stack])
+            stack = stacks.stacks[stack].caller
+        yield from dict.fromkeys(found)
+
     def cause(self, cause: Cause, change: str, seconds: float | None = None) -> Iterator[Found]:
         """Yield a change of a cause that has all of its own time, or these seconds."""
         found_s = self.seconds(cause) if seconds is None else seconds
         if found_s > 0:
-            place = self.at(cause)
+            place = self.made_for(cause)
             yield Found(f"{change}{where(place)}", f"account: cause={cause.value}", found_s, place)
 
     def waits(self, kind: str, change: str) -> Iterator[Found]:
@@ -182,65 +252,115 @@ class Evidence:
                 said = f"{change}: {self.share(row.seconds)} of the training are waits{where(place)}"
                 yield Found(said, row.evidence, row.seconds, place)
 
-    def calls(self, begins: Sequence[str], change: str) -> Iterator[Found]:
+    def calls(
+        self, begins: Sequence[str], change: str, is_on_line: Callable[[Line], str] | None = None
+    ) -> Iterator[Found]:
         """Yield a change of what functions have that are called in training, with all that they call.
 
         Args:
             begins: How their names begin, with the end of the path: `copy.py deepcopy`; of native ones, which have
                 no file, the names: `torch.tensor`.
             change: What to do.
+            is_on_line: Says of a line of the program's own code what on it counts as well, as people write it:
+                `np.concatenate`; "" of nothing. Functions in C that are in no layer have no stacks of their own.
         """
         begins = tuple(begins)
-        passing = self.passing(lambda name: name.startswith(begins) if _is_in_file(name) else name in begins)
+        passing = self.passing(
+            lambda name: name.startswith(begins) if _is_in_file(name) else name in begins, is_on_line=is_on_line
+        )
         if passing is not None:
             said = f"{change}: {passing.function} has {self.share(passing.seconds)} of the training"
             yield Found(f"{said}{where(passing.place)}", "functions: stage, purpose=training", *passing[1:])
 
-    def passing(self, is_wanted: Callable[[str], bool], stage: str | None = None) -> Passing | None:
+    def passing(
+        self,
+        is_wanted: Callable[[str], bool],
+        stage: str | None = None,
+        is_on_line: Callable[[Line], str] | None = None,
+    ) -> Passing | None:
         """Return the time in which stacks pass functions of Python, or native ones, with such names; None of none.
 
         It is that of the process that paces the run, and what it waits for others while these are in such functions.
+        Time counts as well that Python spends on lines of which `is_on_line` says what is on them.
         """
         found: list[tuple[float, str, str]] = []
+        wanted: dict[str, list[StackTime]] = {}
         for process, weight in self._weights.items():
-            for function, seconds in self._passing(process, is_wanted, stage).items():
-                found.append((seconds * weight, function, process))
+            passing = self._passing(process, is_wanted, stage, is_on_line)
+            if sum(time.stacks if _is_seen(time, name) else LEAST_STACKS for time, name in passing) < LEAST_STACKS:
+                continue
+            wanted[process] = [time for time, _ in passing]
+            seconds = sums((name, time.seconds) for time, name in passing)
+            found += ((of_name * weight, name, process) for name, of_name in seconds.items())
         if not found:
             return None
         _, function, process = max(found)
-        line = self._line(process, is_wanted, stage)
+        is_passing = {id(time) for time in wanted[process]}
+        line = self._lines.stacks(process).own_line(lambda time: id(time) in is_passing)
         return Passing(written(function), sum(seconds for seconds, _, _ in found), _place_of_line(line))
 
-    def _passing(self, process: str, is_wanted: Callable[[str], bool], stage: str | None) -> Mapping[str, float]:
-        """Return the seconds of a process by the outermost wanted function that its stacks pass."""
-        outermost = self._outermost(process, is_wanted)
-        if not outermost and not any(map(is_wanted, self._names[process].natives)):
-            return {}
-        seconds: dict[str, float] = {}
-        stacks = 0
-        for time in self._trained(process, stage):
-            function = _wanted_of(time, outermost, is_wanted)
-            if function:
-                seconds[function] = seconds.get(function, 0.0) + time.seconds
-                stacks += time.stacks if _is_in_file(function) else LEAST_STACKS
-        return seconds if stacks >= LEAST_STACKS else {}
+    def busy_in(self, begins: Sequence[str]) -> tuple[str, float, Place]:
+        """Return which process is in functions whose names begin so, for which part of its training, and where.
 
-    def _line(self, process: str, is_wanted: Callable[[str], bool], stage: str | None) -> OwnLine | None:
+        It is the one that paces the run, or the one with which the run began.
+        """
+        begins = tuple(begins)
+        main = self.tables.processes[0].process if self.tables.processes else ""
+        found = [("", 0.0, Place())]
+        for process in {self.process, main} - {""}:
+            stacks = self._lines.stacks(process)
+            trained_s = sum(time.seconds for time in stacks.times if time.part in _PARTS)
+            wanted = self._outermost_of(process, {name for name in stacks.names if name.startswith(begins)})
+            asking = {id(time) for time in stacks.times if wanted and time.stack is not None and wanted[time.stack]}
+            seconds = sum(time.seconds for time in stacks.times if id(time) in asking and time.part in _PARTS)
+            line = stacks.own_line(lambda time, asking=asking: id(time) in asking)  # type: ignore[misc]
+            found.append((process, seconds / trained_s if trained_s else 0.0, _place_of_line(line)))
+        return max(found, key=lambda each: each[1])
+
+    def _passing(
+        self,
+        process: str,
+        is_wanted: Callable[[str], bool],
+        stage: str | None,
+        is_on_line: Callable[[Line], str] | None,
+    ) -> list[tuple[StackTime, str]]:
+        """Return the times of a process that count, each with what it passes: the outermost wanted function."""
         outermost = self._outermost(process, is_wanted)
-        wanted = {id(time) for time in self._trained(process, stage) if _wanted_of(time, outermost, is_wanted)}
-        return self._lines.stacks(process).own_line(lambda time: id(time) in wanted)
+        on_lines = self._on_lines(process, is_on_line) if is_on_line is not None else ()
+        if not outermost and not any(on_lines) and not any(map(is_wanted, self._names[process].natives)):
+            return []
+        found = ((time, _wanted_of(time, outermost, is_wanted, on_lines)) for time in self._trained(process, stage))
+        return [(time, name) for time, name in found if name]
+
+    def _on_lines(self, process: str, is_on_line: Callable[[Line], str]) -> Sequence[str]:
+        """Return of each stack of a process what counts on its line, if that is of the program's own code."""
+        stacks = self._lines.stacks(process)
+        return [
+            self._on_line(row, is_on_line) if is_own else ""
+            for row, is_own in zip(stacks.stacks, stacks.is_own, strict=True)
+        ]
+
+    def _on_line(self, row: SweptStack, is_on_line: Callable[[Line], str]) -> str:
+        line = self._source.line(row.file, row.function, row.first_line, row.line)
+        return is_on_line(line) if line is not None else ""
 
     def _trained(self, process: str, stage: str | None) -> Iterator[StackTime]:
         return (time for time in self._names[process].trained if stage is None or time.stage == stage)
 
     @cached_property
     def _names(self) -> Mapping[str, _Names]:
-        """Return the times of training of the processes that count, and the functions in them, each once."""
+        """Return the times of training of the processes that count, and the functions in them, each once.
+
+        What they waited for threads of PyTorch's operators is no time of what was called.
+        """
         found = {}
         for process in self._weights:
             stacks = self._lines.stacks(process)
+            waited = operator_thread_shares(process, self.tables.breakdown, self.tables.cpu_times, self._lines)
             trained = [
-                time
+                time._replace(seconds=time.seconds * (1 - waited[time.stage]))
+                if time.stage in waited and time.category == Category.BACKEND.label
+                else time
                 for time in stacks.times
                 if time.part in _PARTS and time.purpose in _PURPOSES and time.category not in self._left_out
             ]
@@ -250,13 +370,16 @@ class Evidence:
 
     def _outermost(self, process: str, is_wanted: Callable[[str], bool]) -> Sequence[str]:
         """Return of each stack of a process the outermost wanted function that it passes; empty if it passes none."""
-        wanted = {name for name in self._names[process].functions if is_wanted(name)}
+        return self._outermost_of(process, {name for name in self._names[process].functions if is_wanted(name)})
+
+    def _outermost_of(self, process: str, wanted: Collection[str]) -> Sequence[str]:
         if not wanted:
             return ()
         stacks = self._lines.stacks(process)
         found: list[str] = []
         for row, name in zip(stacks.stacks, stacks.names, strict=True):
-            around = "" if row.caller is None else found[row.caller]
+            # What the parent of a process was doing when it forked is not what the process does.
+            around = "" if row.caller is None or name == BEGINNING else found[row.caller]
             found.append(around or (name if name in wanted else ""))
         return found
 
@@ -272,10 +395,19 @@ class Evidence:
         return found
 
 
-def _wanted_of(time: StackTime, outermost: Sequence[str], is_wanted: Callable[[str], bool]) -> str:
-    python = outermost[time.stack] if outermost and time.stack is not None else ""
+def _wanted_of(
+    time: StackTime, outermost: Sequence[str], is_wanted: Callable[[str], bool], on_lines: Sequence[str]
+) -> str:
+    python, on_line = (names[time.stack] if names and time.stack is not None else "" for names in (outermost, on_lines))
     native = public_name(time.function)
-    return python or (native if native and is_wanted(native) else "")
+    if python or not native:
+        return python or on_line
+    return native if is_wanted(native) or native == on_line else ""
+
+
+def _is_seen(time: StackTime, name: str) -> bool:
+    """Return whether time is known by stacks alone, and not by a call of a native function."""
+    return not time.function or _is_in_file(name)
 
 
 def _is_in_file(name: str) -> bool:

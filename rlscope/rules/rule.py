@@ -33,6 +33,7 @@ class Rule(NamedTuple):
         find: Looks for it in a run.
         is_general: Whether another rule that finds the same lines says more.
         is_of_learning: Whether the change alters what is learned from how many timesteps.
+        is_of_machine: Whether nothing in the program changes it.
         trial: Name of the change of `rlscope try` that tries what the rule says; empty if none does.
     """
 
@@ -42,7 +43,13 @@ class Rule(NamedTuple):
     find: Callable[[Evidence], Iterable[Found]]
     is_general: bool
     is_of_learning: bool
+    is_of_machine: bool
     trial: str
+
+    @property
+    def order(self) -> int:
+        """Return how sure its changes are: what is known to be slow has 0, and comes first."""
+        return 2 if self.is_of_machine else int(self.is_general or self.is_of_learning)
 
     @property
     def title(self) -> str:
@@ -59,22 +66,21 @@ def rules() -> tuple[Rule, ...]:
         if match:
             module = import_module(f"rlscope.rules.{file.stem}")
             name, page = match[2].replace("_", "-"), module.__doc__ or ""
-            is_general, is_of_learning = (getattr(module, each, False) for each in ("IS_GENERAL", "IS_OF_LEARNING"))
-            trial = getattr(module, "TRIAL", "")
-            found.append(Rule(match[1], name, page, module.find, is_general, is_of_learning, trial))
+            is_of = (getattr(module, each, False) for each in ("IS_GENERAL", "IS_OF_LEARNING", "IS_OF_MACHINE"))
+            found.append(Rule(match[1], name, page, module.find, *is_of, getattr(module, "TRIAL", "")))
     return tuple(found)
 
 
 def finding_rows(run: Run, tables: RunTables) -> Rows[FindingRow]:
     """Make the rows of `Analysis.findings`: what is most sure first, of that what is about most time.
 
-    What alters learning, and what is said of any function, comes behind what is known to be slow.
+    What alters learning, and what is said of any function, comes behind what is known to be slow, the machine last.
     """
     evidence = Evidence(run, tables)
     found = [(rule, each) for rule in rules() for each in rule.find(evidence) if _is_worth_it(each, evidence)]
     said = [each for rule, each in found if not rule.is_general]
     found = [(rule, each) for rule, each in found if not (rule.is_general and _is_said(each, said))]
-    found.sort(key=lambda pair: (pair[0].is_general or pair[0].is_of_learning, -(pair[1].seconds or 0.0)))
+    found.sort(key=lambda pair: (pair[0].order, -(pair[1].seconds or 0.0)))
     return Rows(FindingRow, (_row(rule, each, evidence) for rule, each in found))
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import tarfile
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rules.recording import host_of
+from rules.recording import host_of, written
 
 import rlscope
 
@@ -75,7 +76,10 @@ def judged() -> Iterator[Judged]:
         with tempfile.TemporaryDirectory() as folder:
             with tarfile.open(archive) as packed:
                 packed.extractall(folder, filter="data")
+            written(program, Path(folder))
+            os.chdir(folder)  # where the program's source is looked for
             analysis = rlscope.analyze(Path(folder) / "trace")
+            os.chdir(HERE)
         host = host_of(program)
         found = tuple(row.code for row in analysis.findings if row.code not in OF_THE_MACHINE)
         seconds[program] = sum(row.seconds for row in analysis.account if row.cause not in NO_TRAINING)

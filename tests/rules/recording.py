@@ -89,13 +89,10 @@ def train(program: str) -> float:
         process.join()
 
 
-def measure(program: str, times: int) -> float:
-    """Return how many times as long a fault takes as its host, both run in turns without a recording."""
-    hosts, faults = [], []
-    for _ in range(times):
-        hosts.append(train(host_of(program)))
-        faults.append(train(program))
-    return round(statistics.median(faults) / statistics.median(hosts), 2)
+def measure(program: str, times: int) -> dict[str, float]:
+    """Return how many times as long a fault takes as its host, both run in turns without a recording, and the range."""
+    factors = sorted(train(program) / train(host_of(program)) for _ in range(times))
+    return {"factor": round(statistics.median(factors), 2), "low": round(factors[0], 2), "high": round(factors[-1], 2)}
 
 
 def main() -> None:
@@ -112,9 +109,9 @@ def main() -> None:
             if not arguments.measure_only:
                 record(program)
             if arguments.times and program != host_of(program):
-                factor = measure(program, arguments.times)
+                found = measure(program, arguments.times)
                 measured = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
-                measured[program] = {"factor": factor, "runs": arguments.times}
+                measured[program] = found | {"runs": arguments.times}
                 MEASURED.write_text(json.dumps(measured, indent=1, sort_keys=True) + "\n")
         except (EOFError, subprocess.CalledProcessError) as error:
             print(program, error, file=sys.stderr)

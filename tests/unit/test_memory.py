@@ -95,11 +95,11 @@ def test_growth_needs_enough_samples_that_differ_in_time() -> None:
 
 
 def leaking(tmp_path: Path) -> Path:
-    """A process that uses 100 KiB more every 100 ms, half of the time in simulation."""
+    """A process that uses 2 MB more every 100 ms, half of the time in simulation."""
     lines = ["process start=0 stop=10000000000", "thread 0"]
     for place in range(90):
         start = place * 100_000_000
-        host, given = MIB * 100 + place * 102_400, MIB * (300 if place % 2 else 200)
+        host, given = MIB * 100 + place * 2_048_000, MIB * (300 if place % 2 else 200)
         name = "simulation" if place % 2 else "inference"
         lines += [
             f"{start} + {name}", f"{start + 1} memory host 0 used {host} peak {host}",
@@ -114,20 +114,20 @@ def test_memory_by_stage_and_growth(tmp_path: Path) -> None:
     (process,) = (row.process for row in analysis.processes)
     most = {(row.owner, row.device, row.stage): (row.samples, row.highest_bytes) for row in analysis.memory}
     assert most == {
-        ("host", None, "simulation"): (45, MIB * 100 + 89 * 102_400),
-        ("host", None, "inference"): (45, MIB * 100 + 88 * 102_400),
+        ("host", None, "simulation"): (45, MIB * 100 + 89 * 2_048_000),
+        ("host", None, "inference"): (45, MIB * 100 + 88 * 2_048_000),
         ("PyTorch", 1, "simulation"): (45, 300 * MIB),
         ("PyTorch", 1, "inference"): (45, 200 * MIB),
     }
     host, device = analysis.memory_growth
-    assert (host.samples, host.first_bytes, host.last_bytes) == (90, 100 * MIB, 100 * MIB + 89 * 102_400)
+    assert (host.samples, host.first_bytes, host.last_bytes) == (90, 100 * MIB, 100 * MIB + 89 * 2_048_000)
     assert host.grows
-    assert host.bytes_per_s == pytest.approx(1_024_000)
+    assert host.bytes_per_s == pytest.approx(20_480_000)
     assert host.bytes_per_iteration is None
     assert (device.peak_bytes, device.grows) == (400 * MIB, False)
     (finding,) = analysis.findings
     assert (finding.code, finding.seconds) == ("RLS801", None)
-    assert f"what {process} keeps" in finding.change and "3.43 GiB an hour (3.43 GiB to 3.43 GiB)" in finding.change
+    assert f"what {process} keeps" in finding.change and "68.7 GiB an hour (68.7 GiB to 68.7 GiB)" in finding.change
 
 
 def test_memory_grows_only_after_the_loop_has_begun(tmp_path: Path) -> None:
@@ -159,6 +159,6 @@ def test_memory_in_a_terminal(tmp_path: Path) -> None:
     assert table == [
         ["memory", "peak", "simulation", "inference", "at_end"],
         ["PyTorch,", "GPU", "1", "400", "MiB", "300", "MiB", "200", "MiB", "300", "MiB"],
-        ["host", "109", "MiB", "109", "MiB", "109", "MiB", "109", "MiB"],
+        ["host", "274", "MiB", "274", "MiB", "272", "MiB", "274", "MiB"],
     ]
     assert "grew to the end" in shown

@@ -141,8 +141,8 @@ def test_what_is_found_is_a_part_of_the_training(processes: list[ProcessScript])
         if row.seconds is not None:
             assert row.share is not None and LEAST_SHARE <= row.share <= 1
             assert row.factor is None or row.factor >= 1 / (1 - LEAST_SHARE)
-    unsure = {rule.code for rule in rules() if rule.is_general or rule.is_of_learning}
-    order = [(row.code in unsure, -(row.seconds or 0.0)) for row in analysis.findings]
+    orders = {rule.code: rule.order for rule in rules()}
+    order = [(orders[row.code], -(row.seconds or 0.0)) for row in analysis.findings]
     assert order == sorted(order)
 
 
@@ -255,3 +255,28 @@ def test_explain_shows_the_page_of_a_rule_or_lists_all() -> None:
     rule = rules()[0]
     assert rule.page in run("explain", rule.code.lower())[1]
     assert isinstance(CliRunner().invoke(verbs, ["explain", "RLS000"]).exception, UsageError)
+
+
+@pytest.mark.parametrize(
+    ("library", "ran_ms", "threads", "is_found"),
+    [("torch", 40, 2, True), ("torch", 96, 2, False), ("jaxlib", 40, 2, False), ("torch", 40, 1, False)],
+)
+def test_who_waits_for_the_threads_of_its_operators_gives_them_one(
+    library: str, ran_ms: int, threads: int, is_found: bool, tmp_path: Path
+) -> None:
+    text = f"""process stop=101000000 operator_threads={threads}
+thread 0
+1 + backpropagation
+2 + backend:{library}.mm
+99000000 -
+100000000 ran {ran_ms * 10**6}
+100000000 -
+stacks 9
+50000000 sees 0 <module>:/me/a.py:1 main:/me/a.py:3
+"""
+    analysis = analyzed(tmp_path, text)
+    found = [row for row in analysis.findings if row.code == "RLS105"]
+    assert [(row.line, row.seconds) for row in found] == [(3, pytest.approx(0.099, rel=0.01))] * is_found
+    waited_s = sum(row.seconds for row in analysis.account if row.cause == "operator_threads")
+    assert waited_s == pytest.approx((100 - ran_ms) / 1000 if is_found else 0, rel=0.01)
+    assert sum(row.seconds for row in analysis.account) == pytest.approx(0.101)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import accumulate, pairwise, takewhile
 from typing import NamedTuple
 
 from rlscope.analysis.account.causes import Cause
 from rlscope.analysis.account.kinds import Bound, Kind
+from rlscope.analysis.account.operator_threads import operator_thread_shares
 from rlscope.analysis.account.owner_path import Followed, OwnerPath
 from rlscope.analysis.lines.own_lines import DOING, OwnLine, OwnLines, bare_name, is_public
 from rlscope.analysis.rows import Row, Rows, sums
-from rlscope.analysis.table_rows import BreakdownRow
+from rlscope.analysis.table_rows import BreakdownRow, CpuTimeRow
 from rlscope.analysis.tables.purposes import OF_PART, PurposeRow
 from rlscope.model import NS_PER_S, STAGES, Category, LifePart, Purpose, Resource
 from rlscope.record.blocking import DISK
@@ -110,13 +112,18 @@ _OF_BOUND = {
 
 
 def account_rows(
-    purposes: Iterable[PurposeRow], breakdown: Iterable[BreakdownRow], path: OwnerPath | None, lines: OwnLines
+    purposes: Iterable[PurposeRow],
+    breakdown: Sequence[BreakdownRow],
+    cpu_times: Iterable[CpuTimeRow],
+    path: OwnerPath | None,
+    lines: OwnLines,
 ) -> Rows[AccountRow]:
     """Make the rows of `Analysis.account`, the longest first; none if no process took time.
 
     Args:
         purposes: What the time of processes was for.
         breakdown: The same time by layers, with what is left of it where recording is taken out.
+        cpu_times: How long threads ran meanwhile.
         path: What paces the run.
         lines: Of the program's own code.
     """
@@ -142,6 +149,9 @@ def account_rows(
         lengths[key] = lengths.get(key, 0) + ns
     wall_ns = sum(lengths.values())
     lengths = dict(_told_by_stacks(path.process, lengths, lines))
+    lengths = _without_operator_threads(
+        lengths, path.process, lambda process: operator_thread_shares(process, breakdown, cpu_times, lines)
+    )
     found = [
         _row(path.process, key, _module(path.process, key, lines), part_ns, part_ns / wall_ns, line)
         for key, ns in sorted(lengths.items())
@@ -182,6 +192,25 @@ def _told_by_stacks(process: str, lengths: Mapping[_Key, int], lines: OwnLines) 
         causes = [key.cause, *map(Cause, shares)]
         for cause, part_ns in zip(causes, _proportional(ns, [1 - sum(shares.values()), *shares.values()]), strict=True):
             yield key._replace(cause=cause), part_ns
+
+
+def _without_operator_threads(
+    lengths: Mapping[_Key, int], process: str, shares_of: Callable[[str], Mapping[str, float]]
+) -> dict[_Key, int]:
+    """Return rows with what a process, or one that it waited for, waited for the threads of its operators apart."""
+    found = dict(lengths)
+    backend = Category.BACKEND.label
+    kept = cache(shares_of)
+    for key, ns in lengths.items():
+        shares = kept(key.whose or process) if key.cause in STAGES and key.category == backend else {}
+        waited_ns = round(ns * shares.get(key.stage, 0.0))
+        if waited_ns:
+            found[key] -= waited_ns
+            where = ("part", _TRAINING), ("stage", tuple(shares)), ("category", backend)
+            evidence = _query("cpu_times", {"process": key.whose or process, "stage": "|".join(shares)})
+            apart = _Key(Cause.OPERATOR_THREADS, "", backend, key.on, True, evidence, where, key.whose)
+            found[apart] = found.get(apart, 0) + waited_ns
+    return found
 
 
 def _by_line(process: str, key: _Key, ns: int, share: float, lines: OwnLines) -> Iterator[tuple[OwnLine | None, int]]:
@@ -227,7 +256,8 @@ def _apart(found: OwnLine, cause: Cause, called: str) -> str:
     A simulation is there for what its own library does: a wrapper whose `step` only hands on is nothing to change.
     """
     is_called = bool(found.entry) and found.is_entry_apart and not found.native
-    is_own = found.is_apart and bare_name(found.function) not in map(bare_name, found.called)
+    hands_on = bool(found.called) and bare_name(found.called[0]) == bare_name(found.function)
+    is_own = found.is_apart and not hands_on
     if called.startswith(IMPORTING) or (cause.is_known and not is_own):
         return ""
     if is_own and not (is_called and is_public(found.entry)):

@@ -18,6 +18,7 @@ class Cause(Name):
 
     STARTING_UP = "starting_up", "starting up", True, False
     NO_CORE = "no_core", "waiting for a core", True, False
+    OPERATOR_THREADS = "operator_threads", "waiting for operator threads", True, False
     EVALUATION = "evaluation", "evaluation", True, False
     CALLBACK = "callback", "callbacks", True, False
     CHECKPOINT = "checkpoint", "checkpoints", True, False

@@ -169,11 +169,11 @@ def _starter(process: str, rows: Mapping[str, ProcessRow], times: Mapping[str, P
     Main starts a pool of workers anew for each generation: no worker lives for long, though all work is theirs.
     """
     row = rows[process]
-    same = [each for each in rows.values() if _without_numbers(each.process) == _without_numbers(process)]
+    same = [each for each in rows.values() if without_numbers(each.process) == without_numbers(process)]
     starter = row.parent
     while starter is not None and starter in rows and starter not in times:  # machinery, such as a server that forks
         starter = rows[starter].parent
-    is_one_of_many = row.iterations == 0 and _rounds(same) > 1
+    is_one_of_many = row.iterations == 0 and rounds(same) > 1
     return starter if is_one_of_many and starter is not None and starter in times else process
 
 
@@ -277,7 +277,7 @@ class _Follower:
         """
         members: dict[str, list[str]] = {}
         for process in sorted(waited_for.keys() | open_for):
-            members.setdefault(_without_numbers(process), []).append(process)
+            members.setdefault(without_numbers(process), []).append(process)
         means = {
             name: mean(works[process].total_s for process in group)
             for name, group in members.items()
@@ -289,15 +289,15 @@ class _Follower:
             assumed_s = open_s * means.get(name, 0.0) / whole_s if whole_s > 0 else 0.0
             wait_s = sum(waited_for.get(process, 0.0) for process in group) + assumed_s
             if wait_s > 0:
-                rounds = _rounds([self._rows[process] for process in group])
+                sets = rounds([self._rows[process] for process in group])
                 own = tuple(works[process] for process in group)
                 waits_s = tuple(waited_for.get(process, 0.0) for process in group)
                 functions = self._waits.functions(waits, group, assumed_s > 0)
-                found.append(Followed(tuple(group), wait_s, own, assumed_s, rounds, waits_s, functions))
+                found.append(Followed(tuple(group), wait_s, own, assumed_s, sets, waits_s, functions))
         return tuple(sorted(found, key=lambda group: -group.wait_s))
 
 
-def _rounds(rows: Sequence[ProcessRow]) -> int:
+def rounds(rows: Sequence[ProcessRow]) -> int:
     """Return how many sets of processes lived one after the other: their number by how many lived at a time.
 
     Those that all lived at some time are one set, however long it took to start them.
@@ -330,7 +330,7 @@ def _joined(own: Mix, followed: Iterable[Followed], waits: Mapping[str, float]) 
     return _summed(parts)
 
 
-def _without_numbers(name: str) -> str:
+def without_numbers(name: str) -> str:
     """Return a process's name without the numbers at its end: `worker` for `worker_12` and for `worker_1(4711)`."""
     numbers = _NUMBERS_BACKWARDS.match(name[::-1])
     return name[: len(name) - len(numbers[0])] if numbers else name

@@ -93,7 +93,7 @@ def row_words(row: AccountRow, layers: Mapping[str, str]) -> str:
         return f"{cause.words}{' for' if row.assumed else ' in'} {on}" if on else cause.words
     if cause in (Cause.MESSAGES, Cause.PROCESSES, Cause.SLOWEST):
         return f"{cause.words}, {row.on}"
-    if cause in (Cause.PICKLING, Cause.MAKING):
+    if cause in (Cause.PICKLING, Cause.MAKING, Cause.OPERATOR_THREADS):
         return f"{cause.words}{f' in {row.on}' if row.on else ''}"
     if cause is Cause.GPU:
         return f"{cause.words}, {Cause(row.stage).words}" if row.stage else cause.words

@@ -30,7 +30,7 @@ _AROUND = (LifePart.STARTING_UP.value, LifePart.AFTERWARDS.value)
 #: They are functions until Python 3.12; people take them for a part of the one that they are in.
 _COMPREHENSIONS = ("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>")
 #: Where multiprocessing's processes begin; around it is what the parent was in.
-_BEGINNING = "multiprocessing/process.py BaseProcess._bootstrap"
+BEGINNING = "multiprocessing/process.py BaseProcess._bootstrap"
 #: What is done in functions whose names begin so, whatever they call, as the account has it: what takes no wait in the
 #: first is to make bytes of objects, or objects of bytes, for another process; the last make environments.
 DOING = {
@@ -177,7 +177,7 @@ class ProcessStacks:
     def _own_functions(self, is_begun: bool) -> list[tuple[Function, ...]]:
         found: list[tuple[Function, ...]] = []
         for row, name, is_own in zip(self.stacks, self.names, self.is_own, strict=True):
-            around = () if row.caller is None or (is_begun and name == _BEGINNING) else found[row.caller]
+            around = () if row.caller is None or (is_begun and name == BEGINNING) else found[row.caller]
             function = (row.file, row.function, row.first_line)
             is_new = is_own and function not in around and not row.function.endswith(_COMPREHENSIONS)
             found.append((*around, function) if is_new else around)
@@ -201,7 +201,7 @@ class ProcessStacks:
         """
         found: list[str] = []
         for row, name in zip(self.stacks, self.names, strict=True):
-            around = "" if row.caller is None or name == _BEGINNING else found[row.caller]
+            around = "" if row.caller is None or name == BEGINNING else found[row.caller]
             found.append(around or next((done for begin, done in DOING.items() if name.startswith(begin)), ""))
         return found
 
@@ -306,7 +306,7 @@ class ProcessStacks:
         found: list[bool] = []
         for row, is_own, name in zip(self.stacks, self.is_own, self.names, strict=True):
             around = row.caller is None or found[row.caller]
-            found.append(name == _BEGINNING or ((is_own or name.startswith(_STARTERS)) and around))
+            found.append(name == BEGINNING or ((is_own or name.startswith(_STARTERS)) and around))
         return found
 
     def _described(
@@ -382,8 +382,8 @@ class ProcessStacks:
         these. If all are for other things as well, it is the innermost, and the second value is false. Helpers are
         named where there is nothing else.
         """
-        is_begun = _BEGINNING in called
-        begun = called[called.index(_BEGINNING) + 1 :] if is_begun else called
+        is_begun = BEGINNING in called
+        begun = called[called.index(BEGINNING) + 1 :] if is_begun else called
         names = list(dict.fromkeys(begun))
         bits = {name: 1 << place for place, name in enumerate(names)}
         passed: list[int] = []  # of each stack which of these it passes

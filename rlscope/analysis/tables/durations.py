@@ -28,6 +28,8 @@ class DurationRow(Row):
         mean_s: Its mean duration, with what waits are in it.
         first_s: By the line, the duration of the first time.
         last_s: By the line, that of the last one.
+        shortest_s: The mean of the part of them, one after the other, with the shortest.
+        longest_s: That of the part with the longest.
         slope_s: How much longer each time takes than the one before it.
         slope_low_s: The lower end of its interval, of 95 %.
         slope_high_s: The upper end.
@@ -42,6 +44,8 @@ class DurationRow(Row):
     mean_s: float
     first_s: float
     last_s: float
+    shortest_s: float
+    longest_s: float
     slope_s: float
     slope_low_s: float
     slope_high_s: float
@@ -72,9 +76,10 @@ def _row(process: ProcessSweep, row: SweptDuration, sums: Sequence[int]) -> Dura
     left = sum((each - mean - slope * (number - middle)) ** 2 for number, each in enumerate(means))
     error = _t95(whole - 2) * (left / (whole - 2) / spread) ** 0.5
     first, last = max(mean - slope * middle, 0.0), mean + slope * middle
+    slopes = (slope / row.width, (slope - error) / row.width, (slope + error) / row.width)
     return DurationRow(
         process.name, row.stage, row.operation, row.ends, sum(sums) / row.ends * process.seconds_per_tick, first,
-        max(last, 0.0), slope / row.width, (slope - error) / row.width, (slope + error) / row.width,
+        max(last, 0.0), min(means), max(means), *slopes,
         slope > error and last - first > LEAST_GROWTH * mean and _tau(means) >= LEAST_TAU,
     )  # fmt: skip
 

@@ -50,7 +50,7 @@ bool has_yielded(const PythonFrame& frame) {
 }
 
 #if PY_VERSION_HEX < 0x030B0000
-constexpr size_t kThreadHead = offsetof(PyThreadState, frame) + sizeof(PyObject*);
+constexpr size_t kThreadHead = offsetof(PyThreadState, c_traceobj);
 #else
 constexpr size_t kThreadHead = offsetof(PyThreadState, datastack_top) + sizeof(PyObject*);
 #endif
@@ -132,6 +132,7 @@ Seen PythonStackReader::read(const PyThreadState* thread, std::vector<SeenFrame>
   const void* innermost = nullptr;
   begin();
   if (!read_memory(thread, head.bytes, kThreadHead)) return Seen::kTorn;
+  is_traced_ = head->c_profilefunc || head->c_tracefunc;
   const void* place = place_of_current_frame(head, innermost);
   if (!copy(place, innermost, chunk_of(head), end_of_chunk(head))) return Seen::kTorn;
   const auto* next = static_cast<const PythonFrame*>(innermost);

@@ -32,6 +32,8 @@ class PythonStackReader {
   // the thread may have been elsewhere.
   uint64_t ticks() const { return ticks_; }
   uint64_t took_ns() const { return took_ns_; }
+  // Whether a function is called at each line or call of the thread that was read last, as debuggers and profilers want.
+  bool is_traced() const { return is_traced_; }
 
  private:
   void begin();
@@ -41,6 +43,7 @@ class PythonStackReader {
   std::vector<uint8_t> copy_;  // of the part of the thread's frames that was read at once
   uintptr_t copied_from_ = 0;
   uint64_t ticks_ = 0, began_ns_ = 0, took_ns_ = 0;
+  bool is_traced_ = false;
   MemoryReads reads_;
 };
 

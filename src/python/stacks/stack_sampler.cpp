@@ -88,6 +88,7 @@ class StackSampler {
     codes_.clear();
     stacks_.clear(codes_.id_of(0, "(deeper)", ""));
     seen_.clear();
+    read_ = traced_ = 0;
     last_frames_.clear();
     last_ids_.clear();
     start();
@@ -117,6 +118,7 @@ class StackSampler {
   bool has_run(uint64_t thread_id);
   bool is_new_call(const SeenThread& seen);
   bool is_still_there(const SeenThread& seen);
+  void count_look();
   void forget_ended_threads();
 
   PyThreadState* main_ = nullptr;
@@ -134,6 +136,7 @@ class StackSampler {
   int64_t used_ns_ = 0, process_ns_ = 0;  // of CPU time so far, by the thread and by all
   int64_t time_ns_ = 0;                   // up to which that was saved
   std::unordered_map<uint64_t, LastSeen> seen_;  // by thread
+  uint64_t read_ = 0, traced_ = 0;  // stacks, and those of them of threads that were traced
   int64_t looks_ = 0;
   int64_t look_at_calls_ = 0;  // the one at which calls are next looked at
   std::vector<SeenThread> threads_, seen_again_;
@@ -266,10 +269,20 @@ void StackSampler::look_at(StackWriter& writer, const SeenThread& seen) {
   Seen result = read_in_time(thread, ticks, stack);
   if (result == Seen::kNothing || (seen.is_in_call && !is_still_there(seen))) return;
   writer.write(ticks, seen.thread_id, stack);
+  count_look();
   if (!seen.is_in_call) return;
   LastSeen& last = seen_[seen.thread_id];
   last.torn = stack == kTornStack ? last.torn + 1 : 0;
   if (last.torn && last.torn < kMostTorn) last.call_ticks = 0;  // to be looked at again, as nothing was learned of the call
+}
+
+// How many stacks were of threads that were traced, each time that these are twice as many: a process that is killed says it, too.
+void StackSampler::count_look() {
+  read_++;
+  if (!reader_.is_traced()) return;
+  traced_++;
+  if (traced_ & (traced_ - 1)) return;
+  Session::write_properties("{\"stacks_read\":" + std::to_string(read_) + ",\"traced_stacks\":" + std::to_string(traced_) + "}");
 }
 
 // Where the thread that looks loses its core behind the time that it takes down, the other one is elsewhere when it is read.

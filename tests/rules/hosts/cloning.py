@@ -24,16 +24,8 @@ class Frames(Dataset):
 def main() -> None:
     torch.manual_seed(1)
     loader = DataLoader(Frames(1536), batch_size=64, shuffle=True, num_workers=2, persistent_workers=True)
-    model = nn.Sequential(
-        nn.Conv2d(3, 16, 5, 2),
-        nn.ReLU(),
-        nn.Conv2d(16, 32, 3, 2),
-        nn.ReLU(),
-        nn.Flatten(),
-        nn.Linear(32 * 36, 64),
-        nn.ReLU(),
-        nn.Linear(64, 4),
-    )
+    model = nn.Sequential(nn.Conv2d(3, 16, 5, 2), nn.ReLU(), nn.Conv2d(16, 32, 3, 2), nn.ReLU(), nn.Flatten(),
+                          nn.Linear(32 * 36, 64), nn.ReLU(), nn.Linear(64, 4))
     optimizer = torch.optim.Adam(model.parameters())
     began = time.perf_counter()
     for _epoch in range(4):

@@ -60,14 +60,12 @@ def main() -> None:
             last = agent.critic(torch.from_numpy(observed)).squeeze(-1)
         advantages = advantages_of(rewards, values, dones, last)
         returns = advantages + values
-        flat = [
-            x.reshape(STEPS * ENVIRONMENTS, *x.shape[2:])
-            for x in (observations, actions, log_probabilities, advantages, returns)
-        ]
+        flat = [x.reshape(STEPS * ENVIRONMENTS, *x.shape[2:]) for x in
+                (observations, actions, log_probabilities, advantages, returns)]
         for _epoch in range(EPOCHS):
             order = np.random.permutation(STEPS * ENVIRONMENTS)
             for start in range(0, len(order), MINIBATCH):
-                part = torch.from_numpy(order[start : start + MINIBATCH])
+                part = torch.from_numpy(order[start:start + MINIBATCH])
                 observation, action, old, advantage, target = (x[part] for x in flat)
                 _, new, entropy, value = agent.act(observation, action)
                 ratio = (new - old).exp()

@@ -46,7 +46,7 @@ def main() -> None:
         for _epoch in range(4):
             mean, value, _ = agent(sequence, start)
             advantage = reward - value[..., 0]
-            log_probability = -(((taken - mean)[..., 0] / 0.3) ** 2) / 2
+            log_probability = -((taken - mean)[..., 0] / 0.3) ** 2 / 2
             loss = -(log_probability * advantage.detach()).mean() + advantage.pow(2).mean() * 0.01
             optimizer.zero_grad()
             loss.backward()

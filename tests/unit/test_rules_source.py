@@ -1,0 +1,108 @@
+"""Rules that read the program's own lines: what is on a line, and which lines are known to be slow."""
+
+from pathlib import Path
+
+import pytest
+from trace_builder import analyzed
+
+from rlscope.rules.source import Source
+
+#: A loop of 100 ns, of which 90 are at a line of main.
+LOOP = """process stop=110
+thread 0
+0 + inference
+1 -
+100 + backpropagation
+110 -
+stacks 9
+2 sees 0 <module>:{file}:1 main:{file}:1
+{seen}
+105 sees 0 <module>:{file}:1 main:{file}:9
+"""
+HEAD = """def main(buffer, items, p, x):
+    import random
+    import numpy as np
+    import torch
+    items = list(items)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("x = np.concatenate([x, items])", "RLS203"),
+        ("items = np.concatenate([x, x])", None),
+        ("x = torch.FloatTensor(items)", "RLS206"),
+        ("import pandas", "RLS208"),
+        ("i = np.random.choice(len(items), 8, p=p)", "RLS212"),
+        ("i = self.rng.choice(len(items), 8, replace=False)", "RLS212"),
+        ("i = np.random.choice(len(items), 8)", None),
+        ("buffer.items.pop(0)", "RLS213"),
+        ("buffer.items.pop()", None),
+        ("if x in items: pass", "RLS213"),
+        ("if f(x) in items: pass", None),
+        ("if x in (1, 2) or x in p: pass", None),
+        ("buffer.items.remove(x)", "RLS213"),
+        ("p.remove(x)", None),
+        ("worst = sorted(items, key=len)[0]", "RLS214"),
+        ("x = np.array([each.x for each in items])", "RLS215"),
+        ("x = np.array(3)", None),
+        ("for i in range(9): x[i] = x[i - 1] * 2", None),  # one line: the loop itself is on it
+    ],
+)
+def test_a_line_that_is_known_to_be_slow_is_found(line: str, code: str | None, tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_text(f"{HEAD}    {line}\n")
+    seen = "\n".join(f"{time} sees 0 <module>:{file}:1 main:{file}:6" for time in range(5, 100, 10))
+    analysis = analyzed(tmp_path, LOOP.format(seen=seen, file=file))
+    found = [row for row in analysis.findings if row.code in RULES]
+    assert [(row.code, row.file, row.line) for row in found] == [(code, str(file), 6)] * (code is not None)
+    assert all(row.seconds == pytest.approx(99e-9, abs=9e-9) for row in found)
+
+
+RULES = ("RLS203", "RLS206", "RLS208", "RLS212", "RLS213", "RLS214", "RLS215", "RLS216")
+
+
+@pytest.mark.parametrize(
+    ("body", "is_found"),
+    [
+        ("x[i] = x[i - 1] * 2 + np.sqrt(p[i])", True),
+        ("x[i] = buffer.step(p[i])", False),  # who calls another function may not do it at once
+        ("x.append(p)", False),
+    ],
+)
+def test_a_loop_over_elements_is_found(body: str, is_found: bool, tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_text(f"{HEAD}    for i in range(len(p)):\n        {body}\n")
+    seen = "\n".join(f"{time} sees 0 <module>:{file}:1 main:{file}:7" for time in range(5, 100, 10))
+    analysis = analyzed(tmp_path, LOOP.format(seen=seen, file=file))
+    assert ("RLS216" in [row.code for row in analysis.findings]) == is_found
+
+
+def test_a_file_that_is_another_by_now_says_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_text("\n@cached\ndef f():\n    import numpy as np; x = np.sort(y)\n")
+    source = Source(str(tmp_path))
+    line = source.line(str(file), "A.f", 2, 4)
+    assert line is not None and [(call.name, call.text) for call in line.calls] == [("numpy.sort", "np.sort")]
+    assert line.calls[0].targets == {"x"} and line.is_in_function and line.loop is None
+    assert source.line(str(file), "A.f", 3, 4) is None
+    assert source.line(str(file), "g", 2, 4) is None
+    assert source.line(str(tmp_path / "b.py"), "f", 2, 4) is None
+
+
+def test_source_lies_where_the_program_ran_or_in_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.py").write_text("x.pop(0)\n")
+    monkeypatch.chdir(tmp_path)
+    assert Source("/elsewhere").line("/elsewhere/a.py", "<module>", 1, 1) is not None
+    assert Source("/other").line("/elsewhere/a.py", "<module>", 1, 1) is None
+
+
+def test_calls_over_several_lines_are_on_the_lines_that_python_says(tmp_path: Path) -> None:
+    text = "from numpy import concatenate as join\nx = (\n    f(1)\n    .g(\n        join(y)))\n"
+    (tmp_path / "a.py").write_text(text)
+    source = Source(str(tmp_path))
+    names = [[call.name for call in source.line(str(tmp_path / "a.py"), "<module>", 1, n).calls] for n in (3, 4, 5)]
+    assert names == [[".g", "f"], [".g"], ["numpy.concatenate"]]
