@@ -66,8 +66,11 @@ def rules() -> tuple[Rule, ...]:
         if match:
             module = import_module(f"rlscope.rules.{file.stem}")
             name, page = match[2].replace("_", "-"), module.__doc__ or ""
-            is_of = (getattr(module, each, False) for each in ("IS_GENERAL", "IS_OF_LEARNING", "IS_OF_MACHINE"))
-            found.append(Rule(match[1], name, page, module.find, *is_of, getattr(module, "TRIAL", "")))
+            general, learning, machine = (
+                getattr(module, each, False) for each in ("IS_GENERAL", "IS_OF_LEARNING", "IS_OF_MACHINE")
+            )
+            trial = getattr(module, "TRIAL", "")
+            found.append(Rule(match[1], name, page, module.find, general, learning, machine, trial))
     return tuple(found)
 
 
