@@ -1,7 +1,9 @@
 """This file waits for a command, and hands on to it the signals that only this process was sent."""
 
+import math
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -14,6 +16,8 @@ FORWARDED = (
 #: si_code of a signal that the terminal sent.
 FROM_KERNEL = 0x80
 WAITED_FOR = {*FORWARDED, signal.SIGCHLD}
+#: One wait takes no number without an end.
+_LONG_S = 3600.0
 
 
 def hold_signals() -> set[signal.Signals]:
@@ -48,16 +52,25 @@ class Ended(NamedTuple):
     came: set[int]
 
 
-def wait_forwarding(pid: int, forward: Callable[[int], None]) -> Ended:
+def wait_forwarding(pid: int, forward: Callable[[int], None], limit_s: float = math.inf) -> Ended:
     """Wait for a child while signals are held.
 
     Args:
         pid: Of the child.
         forward: Is given each signal that only this process was sent.
+        limit_s: Seconds after which it is waited for no longer.
+
+    Raises:
+        TimeoutError: they have passed.
     """
     came: set[int] = set()
+    deadline = time.monotonic() + limit_s
     while True:
-        received = signal.sigwaitinfo(WAITED_FOR)
+        received = signal.sigtimedwait(WAITED_FOR, min(max(deadline - time.monotonic(), 0.0), _LONG_S))
+        if received is None:
+            if time.monotonic() >= deadline:
+                raise TimeoutError(f"process {pid} was to end within {limit_s:g} s")
+            continue
         if received.si_signo != signal.SIGCHLD:
             came.add(received.si_signo)
             if not _has_reached_all(received):

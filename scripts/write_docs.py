@@ -12,10 +12,11 @@ from rlscope.analysis.analysis import Analysis
 from rlscope.export.json_schema import document_schema
 from rlscope.rules.rule import rules
 from rlscope.trace.format import OtherTag
+from rlscope.trial.schema import try_schema
 from rlscope.version import FORMAT_VERSION
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-SCHEMAS = {"analyze": document_schema, "claims": claims_schema}
+SCHEMAS = {"analyze": document_schema, "claims": claims_schema, "try": try_schema}
 RULES = DOCS / "rules"
 #: What `make rules RECORD=1` has measured.
 MEASURED = DOCS.parent / "tests" / "rules" / "measured.json"

@@ -1,10 +1,11 @@
 """This file runs one command to its end; who ends this process meanwhile ends all that the command has started."""
 
 import ctypes
+import math
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -34,7 +35,15 @@ class EndedError(RLScopeError):
         self.status = 128 + number
 
 
-def run(words: list[str], output: Path, is_recorded: bool, mask: set[signal.Signals]) -> int:
+def run(
+    words: list[str],
+    output: Path,
+    is_recorded: bool,
+    mask: set[signal.Signals],
+    environment: Mapping[str, str] = os.environ,
+    errors: Path | None = None,
+    limit_s: float = math.inf,
+) -> int:
     """Run a command while signals are held, with what it prints in a file.
 
     Args:
@@ -42,6 +51,9 @@ def run(words: list[str], output: Path, is_recorded: bool, mask: set[signal.Sign
         output: The file.
         is_recorded: Whether it is `rlscope record`, which hands signals on to its own command.
         mask: The signals that the command finds blocked.
+        environment: Its variables.
+        errors: Another file for its standard error.
+        limit_s: Seconds that it may take.
 
     Returns:
         Its exit status, negative for the signal that ended it.
@@ -49,6 +61,7 @@ def run(words: list[str], output: Path, is_recorded: bool, mask: set[signal.Sign
     Raises:
         OSError: it cannot be started.
         EndedError: this process was asked to end, and the run has ended.
+        TimeoutError: it took longer than it may, and has ended.
     """
     if asked := _asking(signal.sigpending()):
         raise EndedError(min(asked))
@@ -56,13 +69,20 @@ def run(words: list[str], output: Path, is_recorded: bool, mask: set[signal.Sign
         streams = [
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
             (os.POSIX_SPAWN_DUP2, file.fileno(), 1),
-            (os.POSIX_SPAWN_DUP2, file.fileno(), 2),
+            (os.POSIX_SPAWN_DUP2, file.fileno(), 2)
+            if errors is None
+            else (os.POSIX_SPAWN_OPEN, 2, str(errors), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644),
         ]
         # Python ignores these two, which its children are not to inherit.
         defaults = (signal.SIGPIPE, signal.SIGXFSZ)
-        pid = os.posix_spawnp(words[0], words, os.environ, file_actions=streams, setsigmask=mask, setsigdef=defaults)
+        pid = os.posix_spawnp(words[0], words, environment, file_actions=streams, setsigmask=mask, setsigdef=defaults)
     processes = _Processes(pid, is_recorded)
-    ended = wait_forwarding(pid, processes.hand_on)
+    try:
+        ended = wait_forwarding(pid, processes.hand_on, limit_s)
+    except TimeoutError:
+        processes.hand_on(signal.SIGKILL)
+        processes.end(signal.SIGKILL)
+        raise
     if asked := _asking(ended.came):
         processes.end(min(asked))
         raise EndedError(min(asked))

@@ -60,7 +60,7 @@ def in_turns(
 def _run(command: Command, name: str, is_recorded: bool, mask: set[signal.Signals]) -> Timing:
     """Run a command, with its output in a file beside the runs."""
     output, trace = command.folder / f"{name}.txt", command.folder / name
-    recorder = [*_rlscope(), "record", "-o", str(trace), "--"] if is_recorded else []
+    recorder = [*rlscope_command(), "record", "-o", str(trace), "--"] if is_recorded else []
     start_ns, started_ns = time.time_ns(), time.perf_counter_ns()
     try:
         status = run([*recorder, *command.words], output, is_recorded, mask)
@@ -86,7 +86,7 @@ def _run(command: Command, name: str, is_recorded: bool, mask: set[signal.Signal
     return Timing(start_ns, length_ns)
 
 
-def _rlscope() -> list[str]:
+def rlscope_command() -> list[str]:
     """Return the command of this environment; `-m` would find a folder of that name in the working directory first."""
     found = shutil.which("rlscope", path=str(Path(sys.executable).parent))
     return [found] if found is not None else [sys.executable, "-m", "rlscope"]

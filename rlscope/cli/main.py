@@ -6,6 +6,7 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
+from keyword import iskeyword
 
 import click
 
@@ -17,10 +18,10 @@ from rlscope.version import __version__
 READER_IS_GONE = 128 + signal.SIGPIPE
 #: Verbs for a job that is running. Each is a command of that name in rlscope/cli/running/NAME.py.
 RUNNING = ("top", "start", "stop", "window")
-#: All of them in the order of use. Each of the others is in rlscope/cli/NAME.py.
+#: All of them in the order of use. Each of the others is in rlscope/cli/NAME.py; `try`, which Python has, in try_.py.
 VERBS = (
-    "calibrate", "record", *RUNNING, "inspect", "analyze", "check", "explain", "report", "plot", "export", "compare",
-    "bench", "doctor",
+    "calibrate", "record", *RUNNING, "inspect", "analyze", "check", "explain", "try", "report", "plot", "export",
+    "compare", "bench", "doctor",
 )  # fmt: skip
 
 
@@ -41,7 +42,8 @@ class _Verbs(click.Group):
         if cmd_name not in VERBS:
             return None
         room = "rlscope.cli.running" if cmd_name in RUNNING else "rlscope.cli"
-        command: click.Command = getattr(import_module(f"{room}.{cmd_name}"), cmd_name)
+        name = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        command: click.Command = getattr(import_module(f"{room}.{name}"), name)
         return command
 
 

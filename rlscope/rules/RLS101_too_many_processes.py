@@ -27,6 +27,8 @@ from rlscope.rules.evidence import Evidence
 from rlscope.rules.finding import Found
 from rlscope.text.numbers import digits
 
+TRIAL = "threads"
+
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for processes without a core that others of the run have."""

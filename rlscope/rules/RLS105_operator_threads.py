@@ -28,6 +28,8 @@ from rlscope.rules.evidence import LEAST_SHARE, Evidence, where
 from rlscope.rules.finding import Found
 from rlscope.text.numbers import duration
 
+TRIAL = "threads"
+
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for waits for the threads of operators."""

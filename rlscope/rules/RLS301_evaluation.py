@@ -25,6 +25,8 @@ from rlscope.analysis.account.causes import Cause
 from rlscope.rules.evidence import Evidence
 from rlscope.rules.finding import Found
 
+TRIAL = "no-evaluation"
+
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for evaluation."""

@@ -24,6 +24,8 @@ from rlscope.analysis.account.causes import Cause
 from rlscope.rules.evidence import Evidence
 from rlscope.rules.finding import Found
 
+TRIAL = "no-rendering"
+
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for rendering."""

@@ -27,6 +27,8 @@ from rlscope.rules.evidence import LARGE_MESSAGE_BYTES, Evidence, where
 from rlscope.rules.finding import Found
 from rlscope.text.numbers import duration
 
+TRIAL = "one-process"
+
 #: What one process would not do of what several do for it.
 _OF_SEVERAL = (Cause.MESSAGES, Cause.PICKLING, Cause.NO_CORE, Cause.SLOWEST, Cause.PROCESSES)
 _MAKERS = ("SubprocVecEnv", "AsyncVectorEnv", "SubprocVectorEnv", "ParallelEnv")

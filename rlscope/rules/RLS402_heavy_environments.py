@@ -25,6 +25,8 @@ from rlscope.rules.evidence import LEAST_IDLE, Evidence, where
 from rlscope.rules.finding import Found
 from rlscope.text.numbers import digits, duration
 
+TRIAL = "processes"
+
 #: They step their environments one after the other.
 _SERIAL = (
     "gymnasium/vector/sync_vector_env.py SyncVectorEnv.step",

@@ -24,6 +24,8 @@ from rlscope.rules.evidence import LEAST_IDLE, MODULE, Evidence, where
 from rlscope.rules.finding import Found
 from rlscope.text.numbers import digits
 
+TRIAL = "loader-workers"
+
 _LOADER = "torch/utils/data/dataloader.py "
 _WORKER = "DataLoader worker"
 

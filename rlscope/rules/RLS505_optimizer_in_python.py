@@ -24,6 +24,8 @@ from rlscope.analysis.lines.own_lines import bare_name
 from rlscope.rules.evidence import Evidence, where
 from rlscope.rules.finding import Found
 
+TRIAL = "fused"
+
 _CLASSES = ("Adam", "AdamW", "SGD", "RMSprop", "Adagrad", "NAdam", "RAdam")
 
 

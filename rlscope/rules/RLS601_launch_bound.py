@@ -28,6 +28,8 @@ from rlscope.rules.evidence import Evidence
 from rlscope.rules.finding import Found
 from rlscope.text.numbers import duration
 
+TRIAL = "cpu"
+
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for devices that wait for launches."""

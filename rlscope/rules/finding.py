@@ -55,6 +55,7 @@ class FindingRow(Row):
         file: Its file.
         line: The line; 0 if it is not known.
         evidence: The rows of which table show it.
+        trial: The change that `rlscope try --changes` tries it with; empty if it can only be made by an edit.
     """
 
     code: str
@@ -67,3 +68,4 @@ class FindingRow(Row):
     file: str
     line: int
     evidence: str
+    trial: str

@@ -34,6 +34,7 @@ class Rule(NamedTuple):
         is_general: Whether another rule that finds the same lines says more.
         is_of_learning: Whether the change alters what is learned from how many timesteps.
         is_of_machine: Whether nothing in the program changes it.
+        trial: Name of the change of `rlscope try` that tries what the rule says; empty if none does.
     """
 
     code: str
@@ -43,6 +44,7 @@ class Rule(NamedTuple):
     is_general: bool
     is_of_learning: bool
     is_of_machine: bool
+    trial: str
 
     @property
     def order(self) -> int:
@@ -64,8 +66,11 @@ def rules() -> tuple[Rule, ...]:
         if match:
             module = import_module(f"rlscope.rules.{file.stem}")
             name, page = match[2].replace("_", "-"), module.__doc__ or ""
-            is_of = (getattr(module, each, False) for each in ("IS_GENERAL", "IS_OF_LEARNING", "IS_OF_MACHINE"))
-            found.append(Rule(match[1], name, page, module.find, *is_of))
+            general, learning, machine = (
+                getattr(module, each, False) for each in ("IS_GENERAL", "IS_OF_LEARNING", "IS_OF_MACHINE")
+            )
+            trial = getattr(module, "TRIAL", "")
+            found.append(Rule(match[1], name, page, module.find, general, learning, machine, trial))
     return tuple(found)
 
 
@@ -98,11 +103,13 @@ def _row(rule: Rule, found: Found, evidence: Evidence) -> FindingRow:
         share = min(found.seconds / evidence.training_s, 1.0)
         factor = 1 / (1 - share) if found.is_bound and share < 1 else None
     return FindingRow(
-        rule.code, rule.name, printable(found.change), found.seconds, share, factor, *found.place, found.evidence
-    )
+        rule.code, rule.name, printable(found.change), found.seconds, share, factor, *found.place, found.evidence,
+        rule.trial,
+    )  # fmt: skip
 
 
 def finding_text(row: FindingRow) -> str:
-    """Say what to do, with the rule's code before it and how much that brings behind it."""
+    """Say what to do, with the rule's code before it; behind it how much that brings, and how it is tried."""
     brings = f"; at most {digits(row.factor)} times as fast" if row.factor is not None else ""
-    return f"{row.code} {row.change}{brings}"
+    trial = f"; try it: rlscope try --changes {row.trial}" if row.trial else ""
+    return f"{row.code} {row.change}{brings}{trial}"

@@ -38,6 +38,8 @@ MAY_IMPORT = {
     "record": IN_PROCESS,
     # Its rooms import its root, but nothing that imports them.
     "record/run": IN_PROCESS | {f"rlscope.record.{module}" for module in ("config", "cupti", "small_json")},
+    # Every Python of a run or of a trial begins there.
+    "record/startup": IN_PROCESS | {"rlscope.record.child", "rlscope.trial.inside"},
     "record/declared": IN_PROCESS | OF_RECORD,
     "record/undeclared": IN_PROCESS | OF_RECORD | {"rlscope.record.config", "rlscope.record.declared"},
     # Who starts the recording of a process hands it the list of libraries.
@@ -61,13 +63,16 @@ MAY_IMPORT = {
     "bench": SHARED
     | {"rlscope.trace", "rlscope.compare"}
     | {"rlscope.record.run.machine", "rlscope.record.run.trace_files"},
+    "trial": SHARED
+    | {"rlscope.compare.estimate", "rlscope.bench", "rlscope.export.json_schema"}
+    | {f"rlscope.record.{part}" for part in ("import_hooks", "replacements", "declared", "run")},
     "page": SHARED | {f"rlscope.{part}" for part in ("_analysis", "trace", "analysis", "rules", "compare", "plots")},
     "export": SHARED | {"rlscope.trace", "rlscope.analysis"},
     "callbacks": SHARED | {"rlscope.record", "rlscope.analysis", "rlscope._native", "rlscope._analysis"},
     "monitor": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis.counters.clock", "rlscope._native"},
     "checks": SHARED | {f"rlscope.{part}" for part in ("trace", "analysis", "monitor", "_native")},
     "report": SHARED
-    | {f"rlscope.{part}" for part in ("trace", "analysis", "rules", "compare", "plots", "page")}
+    | {f"rlscope.{part}" for part in ("trace", "analysis", "rules", "compare", "plots", "page", "trial")}
     | {"rlscope.record.config"},
     "cli": SHARED
     | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "monitor", "checks")}
@@ -78,6 +83,7 @@ MAY_IMPORT = {
         "rlscope.page",
         "rlscope.report",
         "rlscope.rules",
+        "rlscope.trial",
         "rlscope._analysis.bytes_read",
     }
     | {"rlscope.plots.drawing"},
@@ -105,6 +111,11 @@ STANDARD_LIBRARY_ONLY = (
     "signals.py",
     "text",
     "version.py",
+    "trial/change.py",
+    "trial/clock.py",
+    "trial/inside.py",
+    "trial/measured_part.py",
+    "trial/plan.py",
 )
 
 
@@ -175,7 +186,7 @@ def test_no_file_imports_itself_by_way_of_others() -> None:
 
 
 def test_the_command_line_holds_verbs_and_little_else() -> None:
-    assert set(VERBS) <= {file.stem for file in python_files("cli")}
+    assert set(VERBS) <= {file.stem.removesuffix("_") for file in python_files("cli")}
 
 
 # How much a reader takes in at a glance.

@@ -91,7 +91,7 @@ def follow_timer(
     if isinstance(timer, type):
         _follow_class(timer, scopes, replacements, notice)
     elif owner is not None:
-        _follow_method(owner, name, wrap, replacements)
+        follow_method(owner, name, wrap, replacements)
     else:
         replacements.put_everywhere(timer, wrap(timer))
 
@@ -140,14 +140,14 @@ def _follow_class(owner: type, scopes: Mapping[str, Scopes], replacements: Repla
     def exiting(timer: Any) -> None:
         _exit(named.get(id(timer), ()))
 
-    _follow_method(owner, "__init__", naming, replacements)
+    follow_method(owner, "__init__", naming, replacements)
     for name in ("__enter__", "__aenter__"):
-        _follow_method(owner, name, functools.partial(_notified, after=entered), replacements)
+        follow_method(owner, name, functools.partial(_notified, after=entered), replacements)
     for name in ("__exit__", "__aexit__"):
-        _follow_method(owner, name, functools.partial(_notified, before=exiting), replacements)
+        follow_method(owner, name, functools.partial(_notified, before=exiting), replacements)
 
 
-def _follow_method(owner: type, name: str, wrap: Callable[[Function], Function], replacements: Replacements) -> None:
+def follow_method(owner: type, name: str, wrap: Callable[[Function], Function], replacements: Replacements) -> None:
     """Put `wrap(method)` in the place of a method of the class, and of those with which subclasses replace it."""
 
     def follow(cls: type) -> None:

@@ -131,12 +131,17 @@ def note_in_manifest(directory: Path, **changes: object) -> None:
     write_manifest(directory, {**manifest, **changes})
 
 
-def environment_of_children(directory: Path, config: RecordConfig, environment: dict[str, str]) -> dict[str, str]:
-    """`environment` with what makes every Python, and every user of CUDA, started in it record into `directory`."""
+def with_startup(environment: Mapping[str, str]) -> dict[str, str]:
+    """`environment` with what makes every Python started in it run our start-up hook."""
     paths = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path]
     if str(STARTUP_DIRECTORY) not in paths:
         paths.insert(0, str(STARTUP_DIRECTORY))
-    changed = {**environment, "PYTHONPATH": os.pathsep.join(paths), TRACE_VARIABLE: str(directory)}
+    return {**environment, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def environment_of_children(directory: Path, config: RecordConfig, environment: dict[str, str]) -> dict[str, str]:
+    """`environment` with what makes every Python, and every user of CUDA, started in it record into `directory`."""
+    changed = {**with_startup(environment), TRACE_VARIABLE: str(directory)}
     is_free = not environment.get(INJECTION_VARIABLE) and NSIGHT_COMPUTE_VARIABLE not in environment
     if "cuda" in config.layers and INJECTED_LIBRARY.exists() and is_free:
         changed[INJECTION_VARIABLE] = str(INJECTED_LIBRARY)

@@ -1,7 +1,8 @@
 """Start-up hook: this directory, alone on PYTHONPATH, makes every Python of a recorded run record itself.
 
-In a Python for which the extension was not built it leaves a note in the trace and does nothing else. Then it runs the
-sitecustomize that it hides. It is read by whatever Python the run starts, so its syntax is that of all of them.
+It also makes each Python of a trial take part in it. In a Python for which the extension was not built it leaves a note
+in the trace and does nothing else. Then it runs the sitecustomize that it hides. It is read by whatever Python the run
+starts, so its syntax is that of all of them.
 """
 
 import os
@@ -12,10 +13,11 @@ _PACKAGE = os.path.dirname(os.path.dirname(_HERE))
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
-def _start_recording():
-    """Record this process if the extension was built for this Python."""
+def _start():
+    """Record this process, or try changes in it, if the extension was built for this Python."""
     if not any(os.path.exists(_PACKAGE + "/_native" + suffix) for suffix in _imp.extension_suffixes()):
-        _leave_note()
+        if "RLSCOPE_TRACE" in os.environ:
+            _leave_note()
         return
     try:
         if "rlscope" not in sys.modules:  # from where this file lies, without a change to sys.path
@@ -25,10 +27,16 @@ def _start_recording():
         if "subinterpreter" in str(error):  # as Python says since 3.12; the process is recorded all the same
             return
         raise
-    if _native.is_main_interpreter():
+    if not _native.is_main_interpreter():
+        return
+    if "RLSCOPE_TRACE" in os.environ:
         from rlscope.record.child import start_in_child
 
         start_in_child()
+    if "RLSCOPE_TRIAL_PLAN" in os.environ:
+        from rlscope.trial.inside import start
+
+        start()
 
 
 def _load(name, paths):
@@ -68,7 +76,7 @@ else:
     import _imp
 
     try:
-        if "RLSCOPE_TRACE" in os.environ:
-            _start_recording()
+        if "RLSCOPE_TRACE" in os.environ or "RLSCOPE_TRIAL_PLAN" in os.environ:
+            _start()
     finally:
         _run_hidden_sitecustomize()
