@@ -9,7 +9,7 @@ from rlscope.analysis.account.words import Line, account_lines, account_title, f
 from rlscope.analysis.analysis import Analysis
 from rlscope.report.screen import Screen, cell_len, padded, print_parts
 from rlscope.report.sentences import counter_lines, misnested_lines, stage_name_lines
-from rlscope.rules.rule import finding_text, rules
+from rlscope.rules.rule import finding_text
 from rlscope.text.numbers import duration, percent
 
 #: A screen has at most so many lines, of these so many for causes, for changes and for what is missing.
@@ -88,7 +88,7 @@ def _changes(analysis: Analysis, screen: Screen, most: int | None) -> Iterator[s
         yield "What would make it faster"
     elif analysis.account:
         yield ""
-        yield from screen.filled(f"What would make it faster: nothing that {len(rules())} rules know", "", INDENT)
+        yield from screen.filled("What would make it faster: nothing that rules know", "", INDENT)
     for row in list(analysis.findings)[:most]:
         yield from screen.filled(finding_text(row), INDENT, INDENT * 2)
 

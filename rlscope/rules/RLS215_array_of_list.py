@@ -47,5 +47,7 @@ def _is_of_list(call: Call) -> bool:
     if not call.node.args:
         return False
     given = call.node.args[0]
+    if any(isinstance(each, ast.Call) for each in ast.walk(given) if each is not given):
+        return False  # making the list may be what takes the time
     is_list = isinstance(given, _LISTS) or (isinstance(given, ast.List | ast.Tuple) and call.name in _MAKING)
     return is_list and not call.targets & {ast.unparse(node) for node in ast.walk(given)}

@@ -26,7 +26,7 @@ from rlscope.rules.finding import Found
 from rlscope.rules.source import Line
 
 #: They write what a program keeps to a file.
-_SAVING = tuple(f"numpy/lib/{file} {name}" for file in ("_npyio_impl.py", "npyio.py") for name in ("save", "_savez"))
+_SAVING = ("numpy/lib/_npyio_impl.py save", "numpy/lib/_npyio_impl.py _savez")
 _ON_LINES = frozenset({"pickle.dump", "joblib.dump", "cloudpickle.dump", "dill.dump"})
 
 

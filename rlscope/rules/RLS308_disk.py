@@ -27,7 +27,7 @@ from rlscope.rules.finding import Found
 #: They write files, or read them, with much work of Python's own.
 _FILES = ("numpy/lib/_npyio_impl.py ", "numpy/lib/npyio.py ", "zipfile.py ", "shutil.py ", "csv.py ")
 #: Of what reads whole files another rule says more.
-_WHOLE = tuple(f"numpy/lib/{file} {name}" for file in ("_npyio_impl.py", "npyio.py") for name in ("load", "NpzFile."))
+_WHOLE = ("numpy/lib/_npyio_impl.py load", "numpy/lib/_npyio_impl.py NpzFile.")
 
 
 def find(evidence: Evidence) -> Iterator[Found]:

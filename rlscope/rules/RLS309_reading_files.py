@@ -28,8 +28,7 @@ from rlscope.rules.finding import Found
 from rlscope.rules.source import Line
 
 _READING = (
-    "numpy/lib/_npyio_impl.py load", "numpy/lib/npyio.py load",
-    "numpy/lib/_npyio_impl.py NpzFile.__getitem__", "numpy/lib/npyio.py NpzFile.__getitem__",
+    "numpy/lib/_npyio_impl.py load", "numpy/lib/_npyio_impl.py NpzFile.__getitem__",
     "torch/serialization.py load", "pandas/io/", "PIL/Image.py open", "h5py/", "json/__init__.py load",
     "stable_baselines3/common/base_class.py BaseAlgorithm.load", "imageio/",
 )  # fmt: skip

@@ -74,7 +74,7 @@ def module_of(name: str) -> ModuleType:
 
 
 class Making:
-    """What the file of a change is given in a process.
+    """The file of a change is given this in a process.
 
     Attributes:
         is_on: Whether the change is to be made, or what it would alter only noted.

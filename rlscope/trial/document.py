@@ -1,4 +1,4 @@
-"""What `rlscope try` found, as a document."""
+"""This file makes a document of what `rlscope try` found."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SCHEMA = 1
 
 
 class Clock(Enum):
-    """What tells how long the measured part took: the wall where it is waiting that changes."""
+    """The clock that tells how long the measured part took: the wall where it is waiting that changes."""
 
     PROCESSOR = "processor time"
     WALL = "wall time"
@@ -21,7 +21,7 @@ class Clock(Enum):
 
 @dataclass(frozen=True)
 class Factor:
-    """How many times as fast the measured part is with a change.
+    """A factor: so many times as fast is the measured part with a change.
 
     Attributes:
         value: Without it divided by with it, the geometric mean over pairs of runs.
@@ -94,7 +94,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class TryDocument:
-    """What `rlscope try --json` prints.
+    """The document that `rlscope try --json` prints.
 
     Attributes:
         schema: The number of the schema of this document.

@@ -31,7 +31,7 @@ class _Results:
 
 
 class _Met:
-    """What changes met in this process. The first of each is said at once, for a process may be killed."""
+    """The things that changes met in this process. The first of each is said at once, for a process may be killed."""
 
     def __init__(self, results: _Results) -> None:
         self._results = results

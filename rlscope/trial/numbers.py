@@ -1,4 +1,4 @@
-"""Whether a changed training computes the same numbers: its losses bit by bit, then how far they are apart."""
+"""This file compares the numbers of a changed training: its losses bit by bit, then how far they are apart."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_OF_ROUNDING = 1e-3
 
 
 class Kind(Enum):
-    """How the numbers of a changed training compare with those of the unchanged one."""
+    """A kind of difference between the numbers of a changed training and of the unchanged one."""
 
     SAME = "same"
     CLOSE = "close"
@@ -27,7 +27,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Numbers:
-    """How the numbers of two runs compare.
+    """The difference between the numbers of two runs.
 
     Attributes:
         kind: The same bits; close, as by rounding; differ; unsteady where they differ from run to run of the unchanged

@@ -38,7 +38,7 @@ folder=$(mktemp -d) && "$0" record -o "$folder/trace" -- "$@" >/dev/null
 
 
 class Outcome(NamedTuple):
-    """What a run of the command gave.
+    """A run of the command gave this.
 
     Attributes:
         part: What was measured; of a first run, what is to be.
@@ -70,7 +70,7 @@ class Outcome(NamedTuple):
 
 
 class Command(NamedTuple):
-    """What is tried, and how.
+    """The command that is tried, and how.
 
     Attributes:
         words: The command.

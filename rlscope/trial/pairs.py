@@ -1,4 +1,4 @@
-"""What a change brings: pairs of runs, one without and one with it, to a factor with an interval."""
+"""This file finds what a change brings, of pairs of runs with and without it: a factor with an interval."""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ LEAST_FACTOR = 1.05
 
 
 class Verdict(Enum):
-    """What a change does to the training."""
+    """A change does this to the training."""
 
     PAYS = "pays"
     LITTLE = "brings less than 5 %"

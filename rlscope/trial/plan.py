@@ -20,7 +20,7 @@ UPDATES, STEPS = "updates", "steps"
 
 
 class Plan:
-    """What one run of the command is to do.
+    """One run of the command is to do this.
 
     Attributes:
         changes: Names of the changes that are made.

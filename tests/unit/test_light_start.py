@@ -79,7 +79,7 @@ def saying(call):
         return call(*arguments)
     return said
 os.fork = saying(os.fork)
-signal.sigwaitinfo = saying(signal.sigwaitinfo)
+signal.sigtimedwait = saying(signal.sigtimedwait)
 main(["record", "-o", sys.argv[1], "--", "true"])
 """
     words = [sys.executable, "-c", program, str(tmp_path / "trace")]

@@ -47,6 +47,7 @@ HEAD = """def main(buffer, items, p, x):
         ("worst = sorted(items, key=len)[0]", "RLS214"),
         ("x = np.array([each.x for each in items])", "RLS215"),
         ("x = np.array(3)", None),
+        ("x = np.array([p.index(each) for each in items])", None),
         ("x = np.mean(self.items)", "RLS217"),
         ("x = self.prices.max()", "RLS217"),
         ("x = items.max()", None),

@@ -1,4 +1,4 @@
-"""How long a process waited for the threads of its own operators, which share one operation of PyTorch among them.
+"""This file finds how long a process waited for threads of its operators, which share one operation of PyTorch.
 
 They wait for each other at its end. Where there are more threads than cores, one of them has none. The one that asked
 for the operation then neither runs nor is ready to run: its operations take longer than it ran, was ready to run, and
