@@ -38,7 +38,7 @@ def find(evidence: Evidence) -> Iterator[Found]:
         optimizer = passing.function.rpartition("_")[2]
         place = evidence.made(_CLASSES, passing.place)
         change = (
-            f"give the optimizer fused=True, or foreach=True: {optimizer} updates one parameter after the other for "
-            f"{evidence.share(passing.seconds)} of the training{where(place)}"
+            f"give the optimizer fused=True (foreach=True where it has none): {optimizer} updates one parameter after "
+            f"the other for {evidence.share(passing.seconds)} of the training{where(place)}"
         )
         yield Found(change, "functions: stage=backpropagation", passing.seconds, place)

@@ -137,6 +137,12 @@ class Evidence:
         return process.found.properties if process is not None else {}
 
     @property
+    def threads_in_operations(self) -> int:
+        """Return how many threads of the process that paces the run did something that is known."""
+        found = (row.threads_in_operations for row in self.tables.processes if row.process == self.process)
+        return next(found, 0)
+
+    @property
     def message_bytes(self) -> float:
         """Return how many bytes processes wrote to each other at a time, on average; 0 if nothing."""
         sent = [row for row in self.tables.messages if row.is_sent]
@@ -313,7 +319,8 @@ class Evidence:
         _, function, process = max(found)
         is_passing = {id(time) for time in wanted[process]}
         line = self._lines.stacks(process).own_line(lambda time: id(time) in is_passing)
-        return Passing(written(function), sum(seconds for seconds, _, _ in found), _place_of_line(line))
+        said = written(function) if _is_in_file(function) else function
+        return Passing(said, sum(seconds for seconds, _, _ in found), _place_of_line(line))
 
     def busy_in(self, begins: Sequence[str]) -> tuple[str, float, Place]:
         """Return which process is in functions whose names begin so, for which part of its training, and where.
@@ -431,7 +438,7 @@ def _is_seen(time: StackTime, name: str) -> bool:
 
 
 def _is_in_file(name: str) -> bool:
-    return " " in name
+    return ".py " in name
 
 
 def place_of(row: AccountRow | None) -> Place:
