@@ -12,9 +12,9 @@
 
     python train.py                                # only while looking for an error
 
-**How it is found.** When the recording begins or ends, `tracemalloc` traces, Python is in its development mode, or one
-of these variables is set: CUDA_LAUNCH_BLOCKING, NUMBA_DISABLE_JIT, JAX_DISABLE_JIT, JAX_DEBUG_NANS,
-PYTORCH_NO_CUDA_MEMORY_CACHING, TORCH_DISTRIBUTED_DEBUG=DETAIL, PYTHONMALLOC=debug.
+**How it is found.** When the recording begins or ends, `tracemalloc` traces, or Python is in its development mode.
+Variables are looked at, too: `CUDA_LAUNCH_BLOCKING`, `NUMBA_DISABLE_JIT`, `JAX_DISABLE_JIT`, `JAX_DEBUG_NANS`,
+`PYTORCH_NO_CUDA_MEMORY_CACHING`, `TORCH_DISTRIBUTED_DEBUG`, `PYTHONMALLOC`.
 
 **When it is wrong.** How much it costs is not known from one run: try it without.
 """
