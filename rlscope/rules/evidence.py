@@ -11,7 +11,7 @@ from rlscope.analysis.account.account import IMPORTING, AccountRow, group_name, 
 from rlscope.analysis.account.causes import Cause
 from rlscope.analysis.account.operator_threads import operator_thread_shares
 from rlscope.analysis.account.owner_path import rounds, without_numbers
-from rlscope.analysis.lines.own_lines import BEGINNING, OwnLine, StackTime, bare_name
+from rlscope.analysis.lines.own_lines import BEGINNING, OwnLine, ProcessStacks, StackTime, bare_name
 from rlscope.analysis.lines.swept import SweptStack
 from rlscope.analysis.rows import sums
 from rlscope.analysis.run import Run
@@ -220,32 +220,18 @@ class Evidence:
 
     def _classes_of(self, cause: Cause) -> Collection[str]:
         """Return the classes of libraries whose methods do most that is for a purpose, such as `EvalCallback`."""
-        stacks = self._lines.stacks(self.process) if self.process else None
-        whole: dict[str, float] = {}
-        of_cause: dict[str, float] = {}
-        for time in stacks.times if stacks is not None else ():
-            for name in self._around(time.stack) if time.seconds else ():
-                whole[name] = whole.get(name, 0.0) + time.seconds
-                if time.purpose == cause.value:
-                    of_cause[name] = of_cause.get(name, 0.0) + time.seconds
-        all_s = max(of_cause.values(), default=0.0)
-        apart = [name for name, s in of_cause.items() if s >= _MOST * all_s and s >= _NEARLY_ALL * whole[name]]
-        return {function.split(".")[0] for function in (name.rpartition(" ")[2] for name in apart) if "." in function}
-
-    def _around(self, stack: int | None) -> Iterator[str]:
-        """Yield the functions of libraries that a stack passes."""
+        if not self.process:
+            return ()
         stacks = self._lines.stacks(self.process)
-        found: list[str] = []
-        while stack is not None:
-            if not stacks.is_own[stack]:
-                found.append(stacks.names[stack])
-            stack = stacks.stacks[stack].caller
-        yield from dict.fromkeys(found)
+        whole, of_cause = _by_function(stacks, None), _by_function(stacks, cause.value)
+        all_s = max(of_cause.values(), default=0.0)
+        apart = [name for name, s in of_cause.items() if s >= _MOST * all_s > 0 and s >= _NEARLY_ALL * whole[name]]
+        return {function.split(".")[0] for function in (name.rpartition(" ")[2] for name in apart) if "." in function}
 
     def cause(self, cause: Cause, change: str, seconds: float | None = None) -> Iterator[Found]:
         """Yield a change of a cause that has all of its own time, or these seconds."""
         found_s = self.seconds(cause) if seconds is None else seconds
-        if found_s > 0:
+        if found_s >= LEAST_SHARE * self.training_s > 0:
             place = self.made_for(cause)
             yield Found(f"{change}{where(place)}", f"account: cause={cause.value}", found_s, place)
 
@@ -420,6 +406,22 @@ class Evidence:
             works_s = sum(work.total_s for work in group.works)
             found |= dict.fromkeys(group.names, group.worked_s / works_s if works_s else 0.0)
         return found
+
+
+def _by_function(stacks: ProcessStacks, purpose: str | None) -> Mapping[str, float]:
+    """Return how long stacks passed each function of libraries, with all that it called, for a purpose or for any."""
+    seconds = [0.0] * len(stacks.stacks)
+    for time in stacks.times:
+        if time.stack is not None and purpose in (None, time.purpose):
+            seconds[time.stack] += time.seconds
+    found: dict[str, float] = {}
+    for place in reversed(range(len(seconds))):  # callers stand before what they called
+        caller, name = stacks.stacks[place].caller, stacks.names[place]
+        if caller is not None:
+            seconds[caller] += seconds[place]
+        if not stacks.is_own[place] and (caller is None or stacks.names[caller] != name):
+            found[name] = found.get(name, 0.0) + seconds[place]
+    return found
 
 
 def _wanted_of(

@@ -111,3 +111,25 @@ def test_calls_over_several_lines_are_on_the_lines_that_python_says(tmp_path: Pa
     source = Source(str(tmp_path))
     names = [[call.name for call in source.line(str(tmp_path / "a.py"), "<module>", 1, n).calls] for n in (3, 4, 5)]
     assert names == [[".g", "f"], [".g"], ["numpy.concatenate"]]
+
+
+def test_the_line_where_a_callback_is_made_is_the_one_to_change(tmp_path: Path) -> None:
+    file, library = tmp_path / "a.py", "/lib/python3.11/site-packages/stable_baselines3/common"
+    file.write_text("def main():\n    callback = EvalCallback(env)\n    other = BaseAlgorithm()\n    model.learn()\n")
+    learn = f"<module>:{file}:1 main:{file}:4 BaseAlgorithm.learn:{library}/base_class.py:1"
+    called = f"{learn} EvalCallback._on_step:{library}/callbacks.py:1"
+    seen = "\n".join(f"{time} sees 0 {called if time < 60 else learn}" for time in range(5, 100, 5))
+    text = f"""process stop=110
+thread 0
+0 + inference
+1 -
+2 + phase:evaluation
+58 -
+100 + backpropagation
+110 -
+stacks 9
+1 sees 0 <module>:{file}:1 main:{file}:1
+{seen}
+"""
+    found = {row.code: row.line for row in analyzed(tmp_path, text).findings}
+    assert found.get("RLS301") == 2, found
