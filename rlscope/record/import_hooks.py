@@ -33,6 +33,10 @@ class _Loader:
         self._loader = loader
         self._on_import = on_import
 
+    def __getattr__(self, name: str) -> Any:
+        """Return what else the loader has: `python -m` asks for the code of the module that it runs."""
+        return getattr(self._loader, name)
+
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
         made: ModuleType | None = self._loader.create_module(spec)
         return made
