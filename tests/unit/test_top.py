@@ -188,7 +188,7 @@ def test_a_silent_process_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     silent = {row.process: duration(row.silent_s) for row in view.processes}
     assert {line.split()[0]: line.partition("silent ")[2] for line in lines[-2:]} == silent
     monkeypatch.setattr("rlscope.analysis.live.live_trace.now_ns", lambda trace: 10 * S + S + BEHIND_NS)
-    assert not any("silent" in line for line in live_lines(LiveTrace(directory).look(), Screen(80)))
+    assert not any("silent " in line for line in live_lines(LiveTrace(directory).look(), Screen(80)))
 
 
 def test_of_a_run_in_windows_the_newest_is_shown_once_it_fills_a_look(
