@@ -18,7 +18,7 @@ from rlscope.record.import_hooks import ImportHooks
 from rlscope.record.namespaces import Namespaces
 from rlscope.record.native_names import intercept_named
 from rlscope.record.replacements import Replacements
-from rlscope.record.started_as import is_worker, known_properties, properties_at_end, settings, torch_settings
+from rlscope.record.started_as import is_worker, known_properties, properties_at_end, settings
 from rlscope.record.unrecordable import UnrecordableChildren
 
 TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
@@ -311,7 +311,7 @@ class Recorder:
 
 def _note_settings(_: ModuleType) -> None:
     if _native.is_recording():
-        _native.write_properties(small_json.written(torch_settings()))
+        _native.write_properties(small_json.written(settings()))
 
 
 def _as_operation(find_and_load: Callable[..., Any]) -> Callable[..., Any]:

@@ -75,14 +75,14 @@ def settings() -> dict[str, Any]:
     is_tracing = getattr(sys.modules.get("tracemalloc"), "is_tracing", bool)
     modes = [f"{name}={found}" for name, wanted in _DEBUGGING.items() if _is_set(found := os.environ.get(name), wanted)]
     modes += ["tracemalloc"] * is_tracing() + ["python -X dev"] * sys.flags.dev_mode
-    return {"debug_modes": modes, **torch_settings()}
+    return {"debug_modes": modes, **_of_torch()}
 
 
 def _is_set(found: str | None, wanted: str | None) -> bool:
     return found == wanted if wanted else bool(found) and found not in ("0", "False", "false")
 
 
-def torch_settings() -> dict[str, Any]:
+def _of_torch() -> dict[str, Any]:
     """Return what a program may have set in PyTorch: the threads of its operators, and the type of new tensors."""
     torch: Any = sys.modules.get("torch")
     if not hasattr(torch, "get_num_threads") or not hasattr(torch, "get_default_dtype"):  # its import has failed

@@ -29,8 +29,6 @@ _TRACERS = (
     "bdb.py ", "pdb.py ", "trace.py ", "cProfile.py ", "profile.py Profile.", "coverage/", "line_profiler/",
     "viztracer/", "torch/profiler/profiler.py ", "torch/autograd/profiler.py profile.",
 )  # fmt: skip
-
-
 _CHANGE = "train without a tracer or profiler"
 
 

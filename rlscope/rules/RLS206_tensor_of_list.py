@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from rlscope.rules.evidence import Evidence
 from rlscope.rules.finding import Found
-from rlscope.rules.source import Line
+from rlscope.rules.source import called
 
 _MAKERS = ("torch.tensor", "torch.as_tensor", "torch.asarray")
 #: Constructors are no functions, and are known by the lines that call them.
@@ -35,9 +35,5 @@ _CONSTRUCTORS = frozenset(
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for tensors that are made from objects of Python."""
     yield from evidence.calls(
-        _MAKERS, "make one array of the list first: torch.from_numpy(np.stack(list))", _constructs
+        _MAKERS, "make one array of the list first: torch.from_numpy(np.stack(list))", called(_CONSTRUCTORS)
     )
-
-
-def _constructs(line: Line) -> str:
-    return next((call.text for call in line.calls if call.name in _CONSTRUCTORS), "")

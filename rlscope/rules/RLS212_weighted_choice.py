@@ -35,7 +35,7 @@ def find(evidence: Evidence) -> Iterator[Found]:
 
 
 def _draws(line: Line) -> str:
-    return next((call.text for call in line.calls if call.name.endswith(".choice") and _walks(call.node)), "")
+    return line.first(lambda call: call.name.endswith(".choice") and _walks(call.node))
 
 
 def _walks(node: ast.Call) -> bool:

@@ -22,14 +22,14 @@ from collections.abc import Iterator
 
 from rlscope.rules.evidence import Evidence
 from rlscope.rules.finding import Found
-from rlscope.rules.source import Line
+from rlscope.rules.source import called
 
 _FUNCTIONS = ("percentile", "quantile", "median", "nanmedian", "nanpercentile", "nanquantile")
 _SORTS = ("sort", "argsort", "lexsort")
 _SORTING = (
     *(f"numpy/lib/{file} {name}" for file in ("_function_base_impl.py", "function_base.py") for name in _FUNCTIONS),
     *(f"numpy/_core/fromnumeric.py {name}" for name in _SORTS),
-    *(f"numpy/lib/_arraysetops_impl.py {name}" for name in ("unique",)),
+    "numpy/lib/_arraysetops_impl.py unique",
     "heapq.py nsmallest", "heapq.py nlargest", "statistics.py median", "statistics.py quantiles",
 )  # fmt: skip
 _ON_LINES = frozenset({"sorted", ".sort", ".argsort", *(f"numpy.{name}" for name in _SORTS)})
@@ -37,8 +37,6 @@ _ON_LINES = frozenset({"sorted", ".sort", ".argsort", *(f"numpy.{name}" for name
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for what is sorted again and again."""
-    yield from evidence.calls(_SORTING, "sort less often, or less: keep a heap, a sum tree or the last few", _sorts)
-
-
-def _sorts(line: Line) -> str:
-    return next((call.text for call in line.calls if call.name in _ON_LINES), "")
+    yield from evidence.calls(
+        _SORTING, "sort less often, or less: keep a heap, a sum tree or the last few", called(_ON_LINES)
+    )

@@ -40,7 +40,7 @@ def find(evidence: Evidence) -> Iterator[Found]:
 
 
 def _makes(line: Line) -> str:
-    return next((call.text for call in line.calls if call.name in _MAKING | _JOINING and _is_of_list(call)), "")
+    return line.first(lambda call: call.name in _MAKING | _JOINING and _is_of_list(call))
 
 
 def _is_of_list(call: Call) -> bool:

@@ -28,7 +28,7 @@ from rlscope.rules.source import Call, Line
 _REDUCTIONS = frozenset(
     {"max", "min", "sum", "mean", "std", "var", "cumsum", "argmax", "argmin", "any", "all", "average", "prod"}
 )
-_STORED = ("self.",)
+_STORED = "self."
 
 
 def find(evidence: Evidence) -> Iterator[Found]:
@@ -37,7 +37,7 @@ def find(evidence: Evidence) -> Iterator[Found]:
 
 
 def _reduces(line: Line) -> str:
-    return next((call.text for call in line.calls if _is_of_stored(call)), "")
+    return line.first(_is_of_stored)
 
 
 def _is_of_stored(call: Call) -> bool:

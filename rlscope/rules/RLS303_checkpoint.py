@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from rlscope.analysis.account.causes import Cause
 from rlscope.rules.evidence import Evidence, where
 from rlscope.rules.finding import Found
-from rlscope.rules.source import Line
+from rlscope.rules.source import called
 
 #: They write what a program keeps to a file.
 _SAVING = ("numpy/lib/_npyio_impl.py save", "numpy/lib/_npyio_impl.py _savez")
@@ -32,15 +32,9 @@ _ON_LINES = frozenset({"pickle.dump", "joblib.dump", "cloudpickle.dump", "dill.d
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for checkpoints, also those that the program packs and writes itself."""
-    saved_s, place = evidence.seconds(Cause.CHECKPOINT), evidence.made_for(Cause.CHECKPOINT)
-    packing = evidence.passing(lambda name: name.startswith(_SAVING), is_on_line=_saves)
-    if packing is not None and packing.seconds > saved_s:
-        place = packing.place
-    saved_s += packing.seconds if packing is not None else 0.0
-    change = f"save less often, or less: a replay buffer is large{where(place)}"
-    if saved_s:
-        yield Found(change, f"account: cause={Cause.CHECKPOINT.value}; functions", saved_s, place)
-
-
-def _saves(line: Line) -> str:
-    return next((call.text for call in line.calls if call.name in _ON_LINES), "")
+    packing = evidence.passing(lambda name: name.startswith(_SAVING), is_on_line=called(_ON_LINES))
+    packed_s, saved_s = packing.seconds if packing is not None else 0.0, evidence.seconds(Cause.CHECKPOINT)
+    if packed_s or saved_s:
+        place = packing.place if packing is not None and packed_s > saved_s else evidence.made_for(Cause.CHECKPOINT)
+        change = f"save less often, or less: a replay buffer is large{where(place)}"
+        yield Found(change, f"account: cause={Cause.CHECKPOINT.value}; functions", packed_s + saved_s, place)

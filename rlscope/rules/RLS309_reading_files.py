@@ -25,7 +25,7 @@ from collections.abc import Iterator
 
 from rlscope.rules.evidence import Evidence
 from rlscope.rules.finding import Found
-from rlscope.rules.source import Line
+from rlscope.rules.source import called
 
 _READING = (
     "numpy/lib/_npyio_impl.py load", "numpy/lib/_npyio_impl.py NpzFile.__getitem__",
@@ -38,8 +38,4 @@ _ON_LINES = frozenset({"pickle.load", "joblib.load", "dill.load", "cloudpickle.l
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for files that are read in the training."""
-    yield from evidence.calls(_READING, "read files once, before the loop", _reads, but=(_STRINGS,))
-
-
-def _reads(line: Line) -> str:
-    return next((call.text for call in line.calls if call.name in _ON_LINES), "")
+    yield from evidence.calls(_READING, "read files once, before the loop", called(_ON_LINES), but=(_STRINGS,))

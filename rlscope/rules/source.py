@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -59,12 +59,22 @@ class Line(NamedTuple):
     is_in_function: bool
     lists: frozenset[str]
 
+    def first(self, is_wanted: Callable[[Call], bool]) -> str:
+        """Return the first call on it that is wanted, as the program writes it; "" of none."""
+        return next((call.text for call in self.calls if is_wanted(call)), "")
+
+
+def called(names: Collection[str]) -> Callable[[Line], str]:
+    """Return what says of a line which function of these names is called on it first."""
+    return lambda line: line.first(lambda call: call.name in names)
+
 
 class _File:
     """The parsed code of a file."""
 
     def __init__(self, text: str) -> None:
         self._tree = ast.parse(text)
+        self._lines: dict[int, Line] = {}
         self._around = {id(inner): outer for outer in ast.walk(self._tree) for inner in ast.iter_child_nodes(outer)}
 
     def has(self, function: str, first_line: int) -> bool:
@@ -78,7 +88,12 @@ class _File:
         return {(node.name, min([node.lineno, *(each.lineno for each in node.decorator_list)])) for node in functions}
 
     def line(self, number: int) -> Line:
-        """Return what is on a line."""
+        """Return what is on a line, which many stacks pass and many rules ask for."""
+        if number not in self._lines:
+            self._lines[number] = self._read_line(number)
+        return self._lines[number]
+
+    def _read_line(self, number: int) -> Line:
         nodes = tuple(self._nodes.get(number, ()))
         calls = tuple(self._call(node) for node in nodes if isinstance(node, ast.Call))
         loop, function = (self._loop(nodes[0]), self._function(nodes[0])) if nodes else (None, None)
