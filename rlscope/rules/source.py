@@ -73,9 +73,10 @@ class _File:
     """The parsed code of a file."""
 
     def __init__(self, text: str) -> None:
-        self._tree = ast.parse(text)
+        self._all = tuple(ast.walk(ast.parse(text)))
         self._lines: dict[int, Line] = {}
-        self._around = {id(inner): outer for outer in ast.walk(self._tree) for inner in ast.iter_child_nodes(outer)}
+        self._loops: dict[int, Loop] = {}
+        self._around = {id(inner): outer for outer in self._all for inner in ast.iter_child_nodes(outer)}
 
     def has(self, function: str, first_line: int) -> bool:
         """Return whether a function begins at a line, or is one without a name: else the file is another by now."""
@@ -84,7 +85,7 @@ class _File:
 
     @cached_property
     def _begins(self) -> set[tuple[str, int]]:
-        functions = (node for node in ast.walk(self._tree) if isinstance(node, _FUNCTIONS))
+        functions = (node for node in self._all if isinstance(node, _FUNCTIONS))
         return {(node.name, min([node.lineno, *(each.lineno for each in node.decorator_list)])) for node in functions}
 
     def line(self, number: int) -> Line:
@@ -103,7 +104,7 @@ class _File:
     def _nodes(self) -> Mapping[int, list[ast.AST]]:
         """Return the nodes by the lines of which Python says that it is in them; those of a call are two."""
         found: dict[int, list[ast.AST]] = defaultdict(list)
-        for node in ast.walk(self._tree):
+        for node in self._all:
             if isinstance(node, ast.expr | ast.stmt):
                 ends = node.func.end_lineno if isinstance(node, ast.Call) else None
                 for line in {node.lineno, ends or node.lineno}:
@@ -112,7 +113,7 @@ class _File:
 
     def made(self, names: Collection[str]) -> Iterator[tuple[str, int]]:
         """Yield the function and the line of each call of one of these names, or with one, whatever the module."""
-        for node in ast.walk(self._tree):
+        for node in self._all:
             if isinstance(node, ast.Call):
                 given = [node.func, *node.args, *(each.value for each in node.keywords)]
                 if any(self._name(each).rpartition(".")[2] in names for each in given):
@@ -121,15 +122,20 @@ class _File:
     def _loop(self, node: ast.AST) -> Loop | None:
         while (outer := self._around.get(id(node))) is not None and not isinstance(outer, _FUNCTIONS):
             if isinstance(outer, ast.For | ast.While) and node in outer.body:
-                inside = (each for statement in outer.body for each in ast.walk(statement))
-                return Loop(outer, frozenset(self._name(each.func) for each in inside if isinstance(each, ast.Call)))
+                if id(outer) not in self._loops:  # which every line of it is in
+                    self._loops[id(outer)] = Loop(outer, frozenset(self._called_in(outer.body)))
+                return self._loops[id(outer)]
             node = outer
         return None
+
+    def _called_in(self, statements: Collection[ast.stmt]) -> Iterator[str]:
+        inside = (node for statement in statements for node in ast.walk(statement))
+        return (self._name(node.func) for node in inside if isinstance(node, ast.Call))
 
     @cached_property
     def _lists(self) -> frozenset[str]:
         found = set()
-        for node in ast.walk(self._tree):
+        for node in self._all:
             if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and self._is_list(node.value):
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                 found |= {ast.unparse(target).rpartition(".")[2] for target in targets}
@@ -167,7 +173,7 @@ class _File:
     def _imported(self) -> Mapping[str, str]:
         """Return what names of the file are of modules, and of what is imported from them."""
         found: dict[str, str] = {}
-        for node in ast.walk(self._tree):
+        for node in self._all:
             if isinstance(node, ast.Import):
                 found |= {each.asname or each.name.partition(".")[0]: each.name for each in node.names if each.asname}
                 found |= {each.name.partition(".")[0]: each.name.partition(".")[0] for each in node.names}
