@@ -90,6 +90,13 @@ def _noting_threads(set_threads: Callable[[int], None]) -> Callable[[int], None]
     return setting_threads
 
 
+def _note_double(network: Any) -> None:
+    """Say that there is a network in double precision: what is computed with it has twice as many bytes."""
+    torch: Any = sys.modules.get("torch")
+    if _native.is_recording() and any(parameter.dtype == torch.float64 for parameter in network.parameters()):
+        _native.write_properties(json.dumps({"network_dtype": "torch.float64"}))
+
+
 def _note_anomalies(_: Any) -> None:
     """Note in the trace on which line autograd was told to detect anomalies, or that it does no longer."""
     place: list[Any] = []
@@ -109,6 +116,8 @@ _noted: list[tuple[Any, list[Any]]] = [(None, [])]
 ANOMALY_MODE = "torch.autograd.anomaly_mode"
 
 HOOKS: tuple[Hook, ...] = (
+    MethodHook("torch.nn.modules.module", "Module", "double", (), after=_note_double),
+    MethodHook("torch.nn.modules.module", "Module", "to", (), after=_note_double),
     MethodHook(ANOMALY_MODE, "set_detect_anomaly", "__init__", (), after=_note_anomalies),
     MethodHook(ANOMALY_MODE, "detect_anomaly", "__enter__", (), after=_note_anomalies),
     WrapperHook("torch", ("set_num_threads",), _noting_threads, is_always=True),

@@ -21,13 +21,18 @@ from rlscope.record.declared.tracing import noted_operations, noting
 def _compiling(install: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap the context manager inside which Dynamo compiles, which tells the program's callbacks so.
 
-    Its last argument is the number of a function and, behind a slash, how often that was compiled before.
+    Its last argument is the number of a function and, behind a slash, how often that was compiled before. It is the
+    same a second time where the program had Dynamo forget what was compiled, by `torch.compiler.reset()`.
     """
+    compiled: set[str] = set()
 
     @contextlib.contextmanager
     def compiling(*args: Any, **kwargs: Any) -> Iterator[Any]:
-        before = str((*args, *kwargs.values())[-1]).rpartition("/")[2].partition("_")[0]
-        with compiling_function(before.isdecimal() and int(before) > 0), install(*args, **kwargs) as value:
+        name = str((*args, *kwargs.values())[-1])
+        before = name.rpartition("/")[2].partition("_")[0]
+        is_again = before.isdecimal() and (int(before) > 0 or name in compiled)
+        compiled.add(name)
+        with compiling_function(is_again), install(*args, **kwargs) as value:
             yield value
 
     return compiling

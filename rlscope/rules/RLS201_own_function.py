@@ -14,7 +14,8 @@ as the same in NumPy or PyTorch.
         total = returns[index] = rewards[index] + gamma * total
 
 **How it is found.** Stacks that pass a function of the program's own, or a line that calls a library, have a tenth
-of the training or more. Nearly all of the function's time is for one stage, or for none.
+of the training or more. Nearly all of the function's time is for one stage, or for none. Of the training loop itself
+a line is named that has this time alone, or with functions in C.
 
 **When it is wrong.** What the function does may be what the training is for.
 
@@ -54,6 +55,19 @@ def find(evidence: Evidence) -> Iterator[Found]:
             f"{where(place)}"
         )
         yield Found(change, f"account: apart={same[0].apart}", seconds, place)
+    for row in evidence.training:
+        if not row.apart and _is_line_alone(row):
+            seconds, place = row.seconds * row.line_share, place_of(row)
+            line = evidence.line_at(place)
+            written = f"`{line.statement}` " if line is not None and line.statement else "this line "
+            change = f"make {written}cheaper, or run it less often: {evidence.share(seconds)} of the training"
+            yield Found(f"{change}{where(place)}", row.evidence, seconds, place)
+
+
+def _is_line_alone(row: AccountRow) -> bool:
+    """Return whether a line of the loop itself has this time, with what it calls in C, and no function."""
+    is_python = row.category in (Category.PYTHON.label, Category.NATIVE.label)
+    return is_python and Cause(row.cause) in _OWN and bool(row.line) and not row.called
 
 
 def _are_one(row: AccountRow, other: AccountRow) -> bool:

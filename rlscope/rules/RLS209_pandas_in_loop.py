@@ -28,4 +28,6 @@ from rlscope.rules.finding import Found
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for pandas in the training."""
-    yield from evidence.calls(("pandas/",), "keep numbers in arrays or lists while training, not in pandas")
+    yield from evidence.calls(
+        ("pandas/",), "keep numbers in arrays or lists while training, not in pandas", but=("pandas/io/",)
+    )

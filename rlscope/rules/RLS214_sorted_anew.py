@@ -13,7 +13,8 @@
         threshold = np.percentile(self.all_returns[-10_000:], 90)
     worst = heap[0]                                         # heapq, or np.argpartition for the few largest
 
-**How it is found.** Lines that sort, or ask for percentiles and medians, have a tenth of the training or more.
+**How it is found.** Lines that sort, or ask for percentiles and medians, have a tenth of the training or more. They
+do so in Python, NumPy or PyTorch.
 
 **When it is wrong.** Where all of it is new each time it has to be sorted.
 """
@@ -32,11 +33,13 @@ _SORTING = (
     "numpy/lib/_arraysetops_impl.py unique",
     "heapq.py nsmallest", "heapq.py nlargest", "statistics.py median", "statistics.py quantiles",
 )  # fmt: skip
+_OF_TORCH = ("sort", "argsort", "msort", "quantile", "nanquantile", "median", "nanmedian")
+_NATIVE = tuple(f"torch.{owner}{name}" for name in _OF_TORCH for owner in ("", "TensorBase."))
 _ON_LINES = frozenset({"sorted", ".sort", ".argsort", *(f"numpy.{name}" for name in _SORTS)})
 
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for what is sorted again and again."""
     yield from evidence.calls(
-        _SORTING, "sort less often, or less: keep a heap, a sum tree or the last few", called(_ON_LINES)
+        (*_SORTING, *_NATIVE), "sort less often, or less: keep a heap, a sum tree or the last few", called(_ON_LINES)
     )

@@ -14,7 +14,7 @@
     returns = scipy.signal.lfilter([1], [1, -gamma], rewards[::-1])[::-1]      # or numba.njit of the loop
 
 **How it is found.** Lines in a loop that takes elements out by its own number, and calls nothing but arithmetic, have a
-tenth of the training or more.
+tenth of the training or more, with what arrays and tensors do there.
 
 **When it is wrong.** Where one element depends on the one before in a way that no function of an array has, only
 `numba.njit`, `jax.lax.scan` or C makes it faster.
@@ -37,7 +37,7 @@ _MODULES = ("math.", "numpy.", "cmath.")
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for loops over elements."""
-    yield from evidence.calls((), "compute with whole arrays, or compile the loop", _is_in_loop)
+    yield from evidence.calls((), "compute with whole arrays, or compile the loop", _is_in_loop, is_whole=True)
 
 
 def _is_in_loop(line: Line) -> str:

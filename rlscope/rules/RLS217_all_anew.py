@@ -25,9 +25,10 @@ from rlscope.rules.evidence import Evidence
 from rlscope.rules.finding import Found
 from rlscope.rules.source import Call, Line
 
-_REDUCTIONS = frozenset(
-    {"max", "min", "sum", "mean", "std", "var", "cumsum", "argmax", "argmin", "any", "all", "average", "prod"}
-)
+_REDUCTIONS = frozenset({
+    "all", "any", "argmax", "argmin", "average", "cumsum", "fmean", "fsum", "max", "mean", "min", "norm", "prod",
+    "pstdev", "pvariance", "std", "stdev", "sum", "var", "variance",
+})  # fmt: skip
 _STORED = "self."
 
 
@@ -44,6 +45,6 @@ def _is_of_stored(call: Call) -> bool:
     module, _, name = call.name.rpartition(".")
     if name not in _REDUCTIONS:
         return False
-    if call.text == name or module in ("numpy", "statistics"):
+    if call.text == name or module in ("math", "numpy", "numpy.linalg", "statistics"):
         return bool(call.node.args) and ast.unparse(call.node.args[0]).startswith(_STORED)
     return call.text.startswith(_STORED)

@@ -16,7 +16,7 @@
         self.data = dict(np.load("data.npz"))      # all arrays, in memory
 
 **How it is found.** Stacks pass functions that read whole files in a tenth of the training or more. They are of NumPy,
-PyTorch, pandas, Pillow, h5py, json and Stable-Baselines3, or lines with `pickle.load`.
+PyTorch, pandas, Pillow, h5py, json and Stable-Baselines3, or lines with `pickle.load`, `read_text` and the like.
 
 **When it is wrong.** Data that is larger than memory has to be read as it is needed, by workers of a DataLoader.
 """
@@ -25,7 +25,7 @@ from collections.abc import Iterator
 
 from rlscope.rules.evidence import Evidence
 from rlscope.rules.finding import Found
-from rlscope.rules.source import called
+from rlscope.rules.source import reads_file
 
 _READING = (
     "numpy/lib/_npyio_impl.py load", "numpy/lib/_npyio_impl.py NpzFile.__getitem__",
@@ -33,9 +33,8 @@ _READING = (
     "stable_baselines3/common/base_class.py BaseAlgorithm.load", "imageio/",
 )  # fmt: skip
 _STRINGS = "json/__init__.py loads"
-_ON_LINES = frozenset({"pickle.load", "joblib.load", "dill.load", "cloudpickle.load"})
 
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for files that are read in the training."""
-    yield from evidence.calls(_READING, "read files once, before the loop", called(_ON_LINES), but=(_STRINGS,))
+    yield from evidence.calls(_READING, "read files once, before the loop", reads_file, but=(_STRINGS,), is_whole=True)

@@ -21,7 +21,7 @@ waits for it. Messages have a tenth of the training or more.
 
 from collections.abc import Iterator
 
-from rlscope.analysis.account.account import group_name
+from rlscope.analysis.account.account import AccountRow, group_name
 from rlscope.analysis.account.causes import Cause
 from rlscope.rules.evidence import LARGE_MESSAGE_BYTES, Evidence, where
 from rlscope.rules.finding import Found
@@ -36,6 +36,12 @@ _MAKERS = ("SubprocVecEnv", "AsyncVectorEnv", "SubprocVectorEnv", "ParallelEnv")
 _MOST_WORK = 0.9
 
 
+def _is_work(row: AccountRow) -> bool:
+    """Return whether one process would do this as well; the loop of a library's worker is in no stage nor own line."""
+    cause = Cause(row.cause)
+    return cause not in _OF_SEVERAL and (cause != Cause.NO_STAGE or bool(row.line))
+
+
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for processes whose work would take less time in the one that waits for it."""
     path = evidence.tables.path
@@ -44,7 +50,7 @@ def find(evidence: Evidence) -> Iterator[Found]:
         return
     for group in path.followed:
         name = group_name(group.names)
-        mean_s = sum(r.seconds for r in evidence.training if r.on == name and Cause(r.cause) not in _OF_SEVERAL)
+        mean_s = sum(row.seconds for row in evidence.training if row.on == name and _is_work(row))
         work_s = len(group.works) * mean_s * (group.mean_s / group.worked_s if group.worked_s > 0 else 0.0)
         if work_s < _MOST_WORK * group.wait_s and len(group.works) > 1:
             change = (

@@ -11,7 +11,7 @@
     envs = SubprocVecEnv([make_small, make_small, make_small])      # or AsyncVectorEnv that sends what is there
 
 **How it is found.** One of several processes that are waited for works for longer than the others, and waits for it
-have a tenth of the training or more.
+have a tenth of the training or more. Or the one that paces the run works for so much longer than those like it.
 
 **When it is wrong.** Where each worker is the slowest in turn, the reason is chance, and this rule finds nothing.
 
@@ -39,3 +39,11 @@ def find(evidence: Evidence) -> Iterator[Found]:
                 f"{duration(slowest_s)}, the others for {duration(mean(works_s))} on average"
             )
             yield Found(change, "account: cause=slowest", evidence.seconds(Cause.SLOWEST), evidence.at(Cause.SLOWEST))
+    others_s = [evidence.busy_s(name) for name in evidence.alike]
+    if others_s:
+        own_s = evidence.busy_s(evidence.process)
+        change = (
+            f"give {evidence.process} less to do, or do not wait for all: it works for {duration(own_s)}, the others "
+            f"like it for {duration(mean(others_s))} on average"
+        )
+        yield Found(change, "breakdown: process", own_s - mean(others_s))

@@ -11,7 +11,7 @@ consist of such calls alone; four times as large a batch takes hardly longer.
 
     model = SAC("MlpPolicy", env, train_freq=64, gradient_steps=16, batch_size=256)
 
-**How it is found.** There is an update for each second timestep or more often, calls of PyTorch take less than 20
+**How it is found.** There is an update for each fourth timestep or more often, calls of PyTorch take less than 20
 µs on average, and updates have a tenth of the training or more.
 
 **When it is wrong.** It changes what is learned from how many timesteps: compare the rewards.
@@ -28,7 +28,7 @@ from rlscope.text.numbers import duration
 
 IS_OF_LEARNING = True
 #: One update in so many timesteps is often.
-_LONG_BETWEEN = 2
+_LONG_BETWEEN = 4
 
 
 def find(evidence: Evidence) -> Iterator[Found]:

@@ -11,7 +11,8 @@ GPUs it is a 64th.
 
     torch.set_default_dtype(torch.float32)         # as it is without this line; observations .float()
 
-**How it is found.** New tensors of PyTorch are of type float64, and its calls are long enough to be of computing.
+**How it is found.** New tensors of PyTorch are of type float64, or a network was made so by `.double()`. Its calls are
+long enough to be of computing.
 
 **When it is wrong.** Physics that is learned through, and sums over millions of numbers, may need all digits.
 """
@@ -24,12 +25,14 @@ from rlscope.rules.finding import Found, Place
 
 #: Half as many numbers fit into a core's registers.
 _SAVED = 0.5
+_DOUBLE = "torch.float64"
 
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for networks in double precision."""
-    if evidence.properties.get("default_dtype") == "torch.float64" and evidence.call_s >= SHORT_CALL_S:
+    is_double = _DOUBLE in map(evidence.properties.get, ("default_dtype", "network_dtype"))
+    if is_double and evidence.call_s >= SHORT_CALL_S:
         seconds = sum(row.seconds for row in evidence.training if row.category == Category.BACKEND.label)
-        place = evidence.made(("set_default_dtype", "set_default_tensor_type"), Place())
+        place = evidence.made(("set_default_dtype", "set_default_tensor_type", "double"), Place())
         change = f"train in float32: PyTorch has {evidence.share(seconds)} of the training in float64{where(place)}"
-        yield Found(change, "the process's default_dtype", seconds * _SAVED, place)
+        yield Found(change, "the process's default_dtype, network_dtype", seconds * _SAVED, place)

@@ -39,8 +39,9 @@ LARGE_MESSAGE_BYTES = 10_000
 #: Where PyTorch's calls are shorter on average, their number takes time, and not what is in a batch.
 SHORT_CALL_S = 20e-6
 _PYTORCH, _BACKWARD = "torch.", ".run_backward"
+#: What these do in Python, as their functions in C do, is the doing of the line that called them.
+_LIKE_C = ("numpy/", "statistics.py ")
 #: A `with` statement takes a lock by such a function; who waits for an answer of another thread calls others.
-_NUMPY = "numpy/"
 _OF_WITH = ".__enter__"
 #: So many stacks must have been seen in functions of Python before these are said to have time. How long a native one
 #: took is known without.
@@ -49,6 +50,8 @@ LEAST_STACKS = 5
 _MOST, _NEARLY_ALL = 0.5, 0.95
 
 
+#: The layers of a process that does something.
+_WORKING = tuple(each.label for each in (Category.PYTHON, Category.NATIVE, Category.BACKEND, Category.SIMULATOR))
 #: Code of this name runs when its file is imported.
 MODULE = " <module>"
 
@@ -158,6 +161,19 @@ class Evidence:
         return max(map(rounds, alike.values()), default=0)
 
     @property
+    def alike(self) -> list[str]:
+        """Return the processes that have the name, but for its number, and the parent of the one that paces the run."""
+        parents = {row.process: row.parent for row in self.tables.processes}
+        kind = (without_numbers(self.process), parents.get(self.process))
+        found = ((without_numbers(name), parent) == kind for name, parent in parents.items())
+        return [name for name, is_alike in zip(parents, found, strict=True) if is_alike and name != self.process]
+
+    def busy_s(self, process: str) -> float:
+        """Return how long a process did something, in whatever layer, while it did not wait."""
+        rows = (row for row in self.tables.breakdown if row.process == process)
+        return sum(row.seconds for row in rows if row.category in _WORKING)
+
+    @property
     def answers(self) -> int:
         """Return how often it asked its networks in inference."""
         return self._begun(INFERENCE)
@@ -259,6 +275,7 @@ class Evidence:
         change: str,
         is_on_line: Callable[[Line], str] | None = None,
         but: Sequence[str] = (),
+        is_whole: bool = False,
     ) -> Iterator[Found]:
         """Yield a change of what functions have that are called in training, with all that they call.
 
@@ -269,13 +286,14 @@ class Evidence:
             is_on_line: Says of a line of the program's own code what on it counts as well, as people write it:
                 `np.concatenate`; "" of nothing. Functions in C that are in no layer have no stacks of their own.
             but: How names begin that do not count, though they begin so.
+            is_whole: Whether all that is called on such a line counts as well.
         """
         begins, but = tuple(begins), tuple(but)
 
         def is_wanted(name: str) -> bool:
             return name.startswith(begins) and not name.startswith(but) if _is_in_file(name) else name in begins
 
-        passing = self.passing(is_wanted, is_on_line=is_on_line)
+        passing = self.passing(is_wanted, is_on_line=is_on_line, is_whole=is_whole)
         if passing is not None:
             said = f"{change}: {passing.function} has {self.share(passing.seconds)} of the training"
             yield Found(f"{said}{where(passing.place)}", "functions: stage, purpose=training", *passing[1:])
@@ -285,16 +303,18 @@ class Evidence:
         is_wanted: Callable[[str], bool],
         stage: str | None = None,
         is_on_line: Callable[[Line], str] | None = None,
+        is_whole: bool = False,
     ) -> Passing | None:
         """Return the time in which stacks pass functions of Python, or native ones, with such names; None of none.
 
         It is that of the process that paces the run, and what it waits for others while these are in such functions.
-        Time counts as well that Python spends on lines of which `is_on_line` says what is on them.
+        Time counts as well that Python spends on lines of which `is_on_line` says what is on them, and if `is_whole`
+        all that is called there.
         """
         found: list[tuple[float, str, str]] = []
         wanted: dict[str, list[StackTime]] = {}
         for process, weight in self._weights.items():
-            passing = self._passing(process, is_wanted, stage, is_on_line)
+            passing = self._passing(process, is_wanted, stage, is_on_line, is_whole)
             if sum(time.stacks if _is_seen(time, name) else LEAST_STACKS for time, name in passing) < LEAST_STACKS:
                 continue
             wanted[process] = [time for time, _ in passing]
@@ -332,24 +352,28 @@ class Evidence:
         is_wanted: Callable[[str], bool],
         stage: str | None,
         is_on_line: Callable[[Line], str] | None,
+        is_whole: bool,
     ) -> list[tuple[StackTime, str]]:
         """Return the times of a process that count, each with what it passes: the outermost wanted function."""
         outermost = self._outermost(process, is_wanted)
-        on_lines = self._on_lines(process, is_on_line) if is_on_line is not None else ()
+        on_lines = self._on_lines(process, is_on_line, is_whole) if is_on_line is not None else ()
         if not outermost and not any(on_lines) and not any(map(is_wanted, self._names[process].natives)):
             return []
-        found = ((time, _wanted_of(time, outermost, is_wanted, on_lines)) for time in self._trained(process, stage))
+        found = (
+            (time, _wanted_of(time, outermost, is_wanted, on_lines, is_whole)) for time in self._trained(process, stage)
+        )
         return [(time, name) for time, name in found if name]
 
-    def _on_lines(self, process: str, is_on_line: Callable[[Line], str]) -> Sequence[str]:
+    def _on_lines(self, process: str, is_on_line: Callable[[Line], str], is_whole: bool) -> Sequence[str]:
         """Return of each stack of a process what counts on its line, if that is of the program's own code.
 
-        What NumPy does in Python counts as its functions in C do, for the line that called it.
+        What NumPy does in Python counts for the line that called it, and if `is_whole` what anybody does.
         """
         stacks = self._lines.stacks(process)
         found: list[str] = []
         for row, name, is_own in zip(stacks.stacks, stacks.names, stacks.is_own, strict=True):
-            around = found[row.caller] if row.caller is not None and name.startswith(_NUMPY) else ""
+            is_of_line = row.caller is not None and name != BEGINNING and (is_whole or name.startswith(_LIKE_C))
+            around = found[row.caller] if is_of_line else ""  # type: ignore[index]
             found.append(self._on_line(row, is_on_line) if is_own else around)
         return found
 
@@ -425,11 +449,11 @@ def _by_function(stacks: ProcessStacks, purpose: str | None) -> Mapping[str, flo
 
 
 def _wanted_of(
-    time: StackTime, outermost: Sequence[str], is_wanted: Callable[[str], bool], on_lines: Sequence[str]
+    time: StackTime, outermost: Sequence[str], is_wanted: Callable[[str], bool], on_lines: Sequence[str], is_whole: bool
 ) -> str:
     python, on_line = (names[time.stack] if names and time.stack is not None else "" for names in (outermost, on_lines))
     native = public_name(time.function)
-    if python or not native:
+    if python or is_whole or not native:
         return python or on_line
     return native if is_wanted(native) or native == on_line else ""
 

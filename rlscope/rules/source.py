@@ -10,6 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 _LISTS = frozenset({"list", "deque", "collections.deque", "sorted"})
+_READERS = frozenset({"cloudpickle.load", "dill.load", "joblib.load", "json.load", "pickle.load", "yaml.safe_load"})
+_READING_METHODS = frozenset({"read_bytes", "read_csv", "read_parquet", "read_text"})
+#: A longer statement is not shown.
+_MOST_SHOWN = 60
+_SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Delete, ast.Expr, ast.Return)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -50,6 +55,7 @@ class Line(NamedTuple):
         nodes: All expressions and statements that begin there.
         loop: The innermost loop of the function that it lies in; None if in none.
         is_in_function: Whether it is not of the module itself.
+        statement: The statement that begins there, `rows.append(table.copy())`; empty if it is long, or holds others.
         lists: The names to which the file gives a list or a deque, without what is in front of the last point.
     """
 
@@ -58,6 +64,7 @@ class Line(NamedTuple):
     loop: Loop | None
     is_in_function: bool
     lists: frozenset[str]
+    statement: str
 
     def first(self, is_wanted: Callable[[Call], bool]) -> str:
         """Return the first call on it that is wanted, as the program writes it; "" of none."""
@@ -67,6 +74,19 @@ class Line(NamedTuple):
 def called(names: Collection[str]) -> Callable[[Line], str]:
     """Return what says of a line which function of these names is called on it first."""
     return lambda line: line.first(lambda call: call.name in names)
+
+
+def reads_file(line: Line) -> str:
+    """Return what reads a file on a line: `pickle.load`; "" if nothing does."""
+    return line.first(lambda call: call.name in _READERS or call.name.rpartition(".")[2] in _READING_METHODS)
+
+
+def has_weights(call: Call) -> bool:
+    """Return whether a call draws with weights, such as `np.random.choice(n, 32, p=p)`, which it adds up first."""
+    names = {each.arg for each in call.node.keywords}
+    if call.name.endswith(".choice"):
+        return "p" in names or len(call.node.args) > 3
+    return call.name.endswith(".choices") and ("weights" in names or len(call.node.args) > 1)
 
 
 class _File:
@@ -98,7 +118,9 @@ class _File:
         nodes = tuple(self._nodes.get(number, ()))
         calls = tuple(self._call(node) for node in nodes if isinstance(node, ast.Call))
         loop, function = (self._loop(nodes[0]), self._function(nodes[0])) if nodes else (None, None)
-        return Line(calls, nodes, loop, function is not None, self._lists)
+        statements = (ast.unparse(node) for node in nodes if isinstance(node, _SIMPLE) and node.lineno == number)
+        statement = next((text for text in statements if len(text) <= _MOST_SHOWN), "")
+        return Line(calls, nodes, loop, function is not None, self._lists, statement)
 
     @cached_property
     def _nodes(self) -> Mapping[int, list[ast.AST]]:
@@ -136,15 +158,18 @@ class _File:
     def _lists(self) -> frozenset[str]:
         found = set()
         for node in self._all:
-            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and self._is_list(node.value):
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                found |= {ast.unparse(target).rpartition(".")[2] for target in targets}
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+                for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                    pairs = [(target, node.value)]
+                    if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                        pairs = list(zip(target.elts, node.value.elts, strict=False))
+                    found |= {ast.unparse(name).rpartition(".")[2] for name, value in pairs if self._is_list(value)}
         return frozenset(found)
 
     def _is_list(self, value: ast.expr) -> bool:
         if isinstance(value, ast.Call):
             given = [value.func, *(each.value for each in value.keywords if each.arg == "default_factory")]
-            return any(self._name(each) in _LISTS for each in given)
+            return any(self._name(each) in _LISTS for each in given) or self._name(value.func) == ".tolist"
         return isinstance(value, ast.List | ast.ListComp)
 
     def _function(self, node: ast.AST | None) -> ast.AST | None:

@@ -156,8 +156,8 @@ def memory_growth_rows(swept: TraceSweep) -> Rows[MemoryGrowthRow]:
 def _growth(process: ProcessSweep, series: SweptMemorySeries) -> MemoryGrowthRow:
     points = [(ticks * process.seconds_per_tick, used, reports) for ticks, used, reports in series.points()]
     loop = process.found.loop
-    begin_s = math.inf if loop is None else loop[0] * process.seconds_per_tick
-    growth = growth_of([point for point in points if point[0] >= begin_s])
+    begin_s, end_s = (math.inf, 0.0) if loop is None else (ticks * process.seconds_per_tick for ticks in loop[:2])
+    growth = growth_of([point for point in points if begin_s <= point[0] <= end_s])
     of_process = (process.name, *_place(series.owner, series.device))
     ends = len(points), points[0][1], points[-1][1], series.peak_bytes
     if growth is None:
