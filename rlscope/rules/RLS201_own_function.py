@@ -29,6 +29,7 @@ from rlscope.analysis.account.causes import Cause
 from rlscope.model import Category
 from rlscope.rules.evidence import Evidence, place_of, where
 from rlscope.rules.finding import Found
+from rlscope.text import line_text
 
 IS_GENERAL = True
 #: What is not the algorithm's own work may be the program's own code alone: environments, and what is in no stage.
@@ -54,6 +55,9 @@ def find(evidence: Evidence) -> Iterator[Found]:
             f"call {function} less often, or make it cheaper: {evidence.share(seconds)} of the training pass it"
             f"{where(place)}"
         )
+        callers = evidence.callers(place) if function == place.function else []
+        if callers:
+            change += f", from {' and '.join(line_text(each.file, each.line) for each in callers)}"
         yield Found(change, f"account: apart={same[0].apart}", seconds, place)
     for row in evidence.training:
         if not row.apart and _is_line_alone(row):

@@ -21,11 +21,15 @@ from collections.abc import Iterator
 
 from rlscope.rules.evidence import Evidence
 from rlscope.rules.finding import Found
+from rlscope.rules.source import called
+
+_ON_LINES = frozenset({".copy", "numpy.copy"})
 
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for deep copies."""
     yield from evidence.calls(
-        ("copy.py deepcopy", "dataclasses.py asdict", "dataclasses.py _asdict_inner"),
+        ("copy.py deepcopy", "dataclasses.py asdict", "dataclasses.py _asdict_inner", "torch.TensorBase.clone"),
         "copy no more than what changes, with .copy() of arrays and dicts",
+        called(_ON_LINES),
     )

@@ -15,7 +15,8 @@ anew.
     for episode in range(episodes):
         observation, _ = env.reset()
 
-**How it is found.** Stacks pass `gymnasium.make` or `gym.make` in a tenth of the training or more.
+**How it is found.** Stacks pass `gymnasium.make` or `gym.make` in a tenth of the training or more, or PyBullet loads
+files that describe a world.
 
 **When it is wrong.** Some environments have no `reset` that works; then keep several, and make them beside the
 training.
@@ -29,7 +30,10 @@ from rlscope.analysis.account.causes import Cause
 from rlscope.rules.evidence import Evidence
 from rlscope.rules.finding import Found
 
+_LOADING = tuple(f"pybullet.load{kind}" for kind in ("URDF", "MJCF", "SDF", "SoftBody", "Bullet"))
+
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for environments that are made in the training."""
     yield from evidence.cause(Cause.MAKING, "make environments once, and reset them for each episode")
+    yield from evidence.calls(_LOADING, "load the world once, and restore its state in reset()")

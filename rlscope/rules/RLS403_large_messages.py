@@ -31,7 +31,12 @@ _CHANGE = "send less between processes: what has changed, many at once, arrays r
 
 
 def find(evidence: Evidence) -> Iterator[Found]:
-    """Look for messages that are packed, and for what is sent of large ones."""
+    """Look for messages that are packed, and for what is sent of large ones.
+
+    Processes that are started anew get all that they need anew: another rule says so.
+    """
+    if evidence.starts_processes_anew:
+        return
     seconds = evidence.seconds(Cause.PICKLING)
     change = _CHANGE
     if evidence.message_bytes >= LARGE_MESSAGE_BYTES:

@@ -24,7 +24,7 @@ more.
 from collections.abc import Iterator
 
 from rlscope.analysis.account.causes import Cause
-from rlscope.rules.evidence import Evidence
+from rlscope.rules.evidence import Evidence, where
 from rlscope.rules.finding import Found
 
 _CHANGE = "start processes once: a pool made before the loop, workers that stay (persistent_workers=True), or none"
@@ -36,12 +36,13 @@ _STARTING = (
     "concurrent/futures/process.py ProcessPoolExecutor.__init__",
     "concurrent/futures/process.py ProcessPoolExecutor.shutdown",
 )  # fmt: skip
-#: So many sets of processes must have lived one after the other.
-_LEAST_ROUNDS = 3
+_MAKERS = ("DataLoader", "Pool", "ProcessPoolExecutor")
 
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for processes that are started again and again."""
     found = [*evidence.cause(Cause.PROCESSES, _CHANGE), *evidence.calls(_STARTING, _CHANGE)]
-    if found and evidence.rounds >= _LEAST_ROUNDS:
-        yield max(found, key=lambda each: each.seconds or 0.0)
+    if found and evidence.starts_processes_anew:
+        most = max(found, key=lambda each: each.seconds or 0.0)
+        place = evidence.made(_MAKERS, most.place)
+        yield most._replace(change=f"{_CHANGE}{where(place)}", place=place)

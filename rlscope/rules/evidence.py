@@ -46,8 +46,11 @@ _OF_WITH = ".__enter__"
 #: So many stacks must have been seen in functions of Python before these are said to have time. How long a native one
 #: took is known without.
 LEAST_STACKS = 5
+#: So many sets of processes must have lived one after the other.
+_LEAST_ROUNDS = 3
 #: A function has most of the time of a purpose, and nearly all of its own is for it.
 _MOST, _NEARLY_ALL = 0.5, 0.95
+_QUARTER = 0.25
 
 
 #: The layers of a process that does something.
@@ -152,13 +155,13 @@ class Evidence:
         return sum(row.bytes for row in sent) / max(1, sum(row.count for row in sent))
 
     @property
-    def rounds(self) -> int:
-        """Return how many sets of processes lived one after the other, most of those of one name: pools made anew."""
+    def starts_processes_anew(self) -> bool:
+        """Return whether sets of processes of one name lived one after the other: pools that are made anew."""
         alike: dict[str, list[ProcessRow]] = {}
         for row in self.tables.processes:
             if row.parent == self.process:
                 alike.setdefault(without_numbers(row.process), []).append(row)
-        return max(map(rounds, alike.values()), default=0)
+        return max(map(rounds, alike.values()), default=0) >= _LEAST_ROUNDS
 
     @property
     def alike(self) -> list[str]:
@@ -323,10 +326,57 @@ class Evidence:
         if not found:
             return None
         _, function, process = max(found)
-        is_passing = {id(time) for time in wanted[process]}
-        line = self._lines.stacks(process).own_line(lambda time: id(time) in is_passing)
         said = written(function) if _is_in_file(function) else function
-        return Passing(said, sum(seconds for seconds, _, _ in found), _place_of_line(line))
+        if is_whole and is_on_line is not None:
+            place = self._place_that_counts(process, wanted[process], is_on_line)
+        else:
+            is_passing = {id(time) for time in wanted[process]}
+            place = _place_of_line(self._lines.stacks(process).own_line(lambda time: id(time) in is_passing))
+        return Passing(said, sum(seconds for seconds, _, _ in found), place)
+
+    def _place_that_counts(self, process: str, times: Sequence[StackTime], is_on_line: Callable[[Line], str]) -> Place:
+        """Return the line on which is what counts, with most of these times."""
+        stacks = self._lines.stacks(process)
+        seconds: dict[Place, float] = {}
+        for time in times:
+            index = time.stack
+            while index is not None and not (stacks.is_own[index] and self._on_line(stacks.stacks[index], is_on_line)):
+                index = stacks.stacks[index].caller
+            if index is not None:
+                place = self._place_of_row(stacks.stacks[index])
+                seconds[place] = seconds.get(place, 0.0) + time.seconds
+        return max(seconds, key=lambda place: seconds[place], default=Place())
+
+    def callers(self, place: Place) -> list[Place]:
+        """Return the lines from which an own function is called, where these are several; else those of its caller.
+
+        Each has a quarter of the function's time or more.
+        """
+        if not self.process:
+            return []
+        stacks = self._lines.stacks(self.process)
+        chains: list[tuple[list[Place], float]] = []
+        for time in self._names[self.process].trained:
+            chain, index = [], time.stack
+            while index is not None and stacks.names[index] != BEGINNING:
+                row = stacks.stacks[index]
+                if stacks.is_own[index]:
+                    chain.append(self._place_of_row(row))
+                index = row.caller
+            inside = [depth for depth, each in enumerate(chain) if each[:2] == place[:2]]
+            if inside:
+                chains.append((chain[inside[-1] + 1 :], time.seconds))
+        whole_s = sum(seconds for _, seconds in chains)
+        while chains:
+            by_line = sums((chain[0], seconds) for chain, seconds in chains if chain)
+            several = [each for each, seconds in by_line.items() if seconds >= _QUARTER * whole_s]
+            if len(several) != 1:
+                return sorted(several, key=lambda each: -by_line[each])
+            chains = [(chain[1:], seconds) for chain, seconds in chains if chain[:1] == several]
+        return []
+
+    def _place_of_row(self, row: SweptStack) -> Place:
+        return Place(row.function, row.file.removeprefix(f"{self.directory}/"), row.line)
 
     def busy_in(self, begins: Sequence[str]) -> tuple[str, float, Place]:
         """Return which process is in functions whose names begin so, for which part of its training, and where.
@@ -374,7 +424,7 @@ class Evidence:
         for row, name, is_own in zip(stacks.stacks, stacks.names, stacks.is_own, strict=True):
             is_of_line = row.caller is not None and name != BEGINNING and (is_whole or name.startswith(_LIKE_C))
             around = found[row.caller] if is_of_line else ""  # type: ignore[index]
-            found.append(self._on_line(row, is_on_line) if is_own else around)
+            found.append((self._on_line(row, is_on_line) if is_own else "") or around)
         return found
 
     def _on_line(self, row: SweptStack, is_on_line: Callable[[Line], str]) -> str:

@@ -1,5 +1,6 @@
 """Rules that read the program's own lines: what is on a line, and which lines are known to be slow."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,8 @@ stacks 9
 HEAD = """def main(buffer, items, p, x):
     import random
     import numpy as np
-    import pickle, torch
-    items = list(items)
+    import json, pickle, statistics, torch
+    items, days = list(items), x.tolist()
 """
 
 
@@ -37,8 +38,13 @@ HEAD = """def main(buffer, items, p, x):
         ("i = np.random.choice(len(items), 8, p=p)", "RLS212"),
         ("i = self.rng.choice(len(items), 8, replace=False)", "RLS212"),
         ("i = np.random.choice(len(items), 8)", None),
+        ("i = random.choices(items, weights=p, k=8)", "RLS212"),
+        ("i = random.choices(items, k=8)", None),
         ("buffer.items.pop(0)", "RLS213"),
         ("buffer.items.pop()", None),
+        ("del buffer.items[0]", "RLS213"),
+        ("del buffer.items[-1], p[0]", None),
+        ("i = days.index(x)", "RLS213"),
         ("if x in items: pass", "RLS213"),
         ("if f(x) in items: pass", None),
         ("if x in (1, 2) or x in p: pass", None),
@@ -50,8 +56,12 @@ HEAD = """def main(buffer, items, p, x):
         ("x = np.array([p.index(each) for each in items])", None),
         ("x = np.mean(self.items)", "RLS217"),
         ("x = self.prices.max()", "RLS217"),
+        ("x = statistics.stdev(self.items)", "RLS217"),
         ("x = items.max()", None),
         ("x = pickle.load(p)", "RLS309"),
+        ("x = json.loads(p.read_text())", "RLS309"),
+        ("x = json.loads(p)", None),
+        ("x = {key: value[:8].copy() for key, value in p.items()}", "RLS202"),
         ("for i in range(9): x[i] = x[i - 1] * 2", None),  # one line: the loop itself is on it
     ],
 )
@@ -65,7 +75,51 @@ def test_a_line_that_is_known_to_be_slow_is_found(line: str, code: str | None, t
     assert all(row.seconds == pytest.approx(99e-9, abs=9e-9) for row in found)
 
 
-RULES = ("RLS203", "RLS206", "RLS208", "RLS212", "RLS213", "RLS214", "RLS215", "RLS216", "RLS217", "RLS309")
+RULES = ("RLS202", "RLS203", "RLS206", "RLS208", "RLS212", "RLS213", "RLS214", "RLS215", "RLS216", "RLS217", "RLS309")
+
+
+def test_a_line_of_the_loop_itself_is_named_where_no_other_rule_says_more(tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_text(f"{HEAD}    x = p.transformed(x)\n")
+    seen = "\n".join(f"{time} sees 0 <module>:{file}:1 main:{file}:6" for time in range(5, 100, 10))
+    (found,) = analyzed(tmp_path, LOOP.format(seen=seen, file=file)).findings
+    assert (found.code, found.file, found.line) == ("RLS201", str(file), 6)
+    assert "`x = p.transformed(x)`" in found.change
+
+
+def test_who_calls_a_dear_function_from_several_places_is_told_of_them(tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_text(HEAD)
+    times = range(5, 100, 10)
+    stack = "{time} sees 0 <module>:{file}:1 main:{file}:{line} mask:{file}:4 row:{file}:6"
+    seen = "\n".join(stack.format(time=time, file=file, line=2 + (time > 50)) for time in times)
+    (found,) = analyzed(tmp_path, LOOP.format(seen=seen, file=file)).findings
+    assert (found.code, found.function, found.line) == ("RLS201", "row", 6)
+    assert set(re.findall(r"a\.py:\d", found.change.partition("from ")[2])) == {"a.py:2", "a.py:3"}
+    everywhere = "\n".join(stack.format(time=time, file=file, line=2) for time in times)
+    (found,) = analyzed(tmp_path, LOOP.format(seen=everywhere, file=file)).findings
+    assert (found.function, "from" in found.change) == ("row", False)
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_found"),
+    [
+        ("for each in items:\n        x = self.policy(each)", True),
+        ("for i in range(9):\n        x = self.policy(items[i])", True),
+        ("for i in range(9):\n        x = self.policy(x)", False),  # as in a loop over steps
+        ("if p:\n        x = [self.policy(each) for each in items]", True),
+    ],
+)
+def test_a_network_that_is_asked_for_one_element_after_the_other_is_found(
+    lines: str, is_found: bool, tmp_path: Path
+) -> None:
+    file = tmp_path / "a.py"
+    file.write_text(f"{HEAD}    {lines}\n")
+    frames = f"<module>:{file}:1 main:{file}:7 forward:{file}:2"
+    seen = "\n".join(f"{time} sees 0 {frames}" for time in range(5, 100, 10))
+    script = LOOP.format(seen=seen, file=file).replace("1 -\n100 +", "99 -\n100 +")
+    found = [row for row in analyzed(tmp_path, script).findings if row.code == "RLS509"]
+    assert [(row.file, row.line) for row in found] == [(str(file), 7)] * is_found
 
 
 @pytest.mark.parametrize(
