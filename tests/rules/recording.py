@@ -1,4 +1,4 @@
-"""Records hosts and their faults anew, and measures by a stopwatch what each fault costs its host."""
+"""Records hosts and their faults anew, and measures by a stopwatch what each fault costs, and each repair brings."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 HOSTS, FAULTS, TRACES, MEASURED = HERE / "hosts", HERE / "faults", HERE / "traces", HERE / "measured.json"
+#: Patches on hosts that do what a rule found there.
+REPAIRS, REPAIRED = HERE / "repairs", HERE / "repaired.json"
 #: One thread each, as small networks are trained where several programs share the cores.
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
@@ -36,12 +38,12 @@ def host_of(program: str) -> str:
     return program.split("_", 1)[1] if program.startswith("RLS") else program
 
 
-def written(program: str, folder: Path) -> Path:
-    """Write a program into a folder: the host, with the patch of the fault applied."""
+def written(program: str, folder: Path, patches: Path = FAULTS) -> Path:
+    """Write a program into a folder: the host, with the patch of the fault, or of the repair, applied."""
     script = folder / f"{host_of(program)}.py"
     script.write_text((HOSTS / script.name).read_text())
     if program != host_of(program):
-        with (FAULTS / f"{program}.patch").open() as patch:
+        with (patches / f"{program}.patch").open() as patch:
             subprocess.run(["patch", "--quiet", str(script)], stdin=patch, check=True)
     return script
 
@@ -50,8 +52,7 @@ def record(program: str) -> None:
     """Record a program in a folder of its own; keep the trace compressed."""
     with tempfile.TemporaryDirectory() as folder:
         script, trace = written(program, Path(folder)), Path(folder) / "trace"
-        rlscope = str(Path(sys.executable).parent / "rlscope")
-        command = [rlscope, "record", "-o", str(trace), "--", sys.executable, script.name]
+        command = [sys.executable, "-m", "rlscope", "record", "-o", str(trace), "--", sys.executable, script.name]
         subprocess.run(command, cwd=folder, env={**os.environ, **ENVIRONMENT}, capture_output=True, check=True)
         TRACES.mkdir(exist_ok=True)
         packed = TRACES / f".{program}.part"
@@ -66,9 +67,9 @@ def _with_a_core() -> float:
     return time.monotonic() - delay_ns / 1e9
 
 
-def _train(program: str, said: Connection) -> None:
+def _train(program: str, patches: Path, said: Connection) -> None:
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as output:
-        script = written(program, Path(folder))
+        script = written(program, Path(folder), patches)
         os.chdir(folder)
         time.perf_counter = _with_a_core
         runpy.run_path(str(script), run_name="__main__")
@@ -76,11 +77,11 @@ def _train(program: str, said: Connection) -> None:
         said.send(float(re.findall(r"^seconds ([\d.]+)$", output.getvalue(), re.MULTILINE)[-1]))
 
 
-def train(program: str) -> float:
+def train(program: str, patches: Path = FAULTS) -> float:
     """Train without a recording, in a fork that has all imports; return the seconds that the program says."""
     context = multiprocessing.get_context("fork")
     said, to_say = context.Pipe(duplex=False)
-    process = context.Process(target=_train, args=(program, to_say))
+    process = context.Process(target=_train, args=(program, patches, to_say))
     process.start()
     to_say.close()
     try:
@@ -91,8 +92,22 @@ def train(program: str) -> float:
 
 def measure(program: str, times: int) -> dict[str, float]:
     """Return how many times as long a fault takes as its host, both run in turns without a recording, and the range."""
-    factors = sorted(train(program) / train(host_of(program)) for _ in range(times))
-    return {"factor": round(statistics.median(factors), 2), "low": round(factors[0], 2), "high": round(factors[-1], 2)}
+    return _summary([train(program) / train(host_of(program)) for _ in range(times)])
+
+
+def measure_repair(program: str, times: int) -> dict[str, float]:
+    """Return how many times as fast a repaired host is as the host, both run in turns, and the range."""
+    return _summary([train(host_of(program)) / train(program, REPAIRS) for _ in range(times)])
+
+
+def _summary(factors: list[float]) -> dict[str, float]:
+    found = {"factor": statistics.median(factors), "low": min(factors), "high": max(factors)}
+    return {name: round(value, 2) for name, value in found.items()} | {"runs": len(factors)}
+
+
+def _keep(file: Path, program: str, found: dict[str, float]) -> None:
+    measured = json.loads(file.read_text()) if file.exists() else {}
+    file.write_text(json.dumps(measured | {program: found}, indent=1, sort_keys=True) + "\n")
 
 
 def main() -> None:
@@ -104,18 +119,20 @@ def main() -> None:
     if arguments.times:
         for module in ("torch", "gymnasium", "mujoco", "pandas", "stable_baselines3"):
             importlib.import_module(module)
-    for program in arguments.programs or programs():
+    for program in programs():
+        if arguments.programs and program not in arguments.programs:
+            continue
         try:
             if not arguments.measure_only:
                 record(program)
             if arguments.times and program != host_of(program):
-                found = measure(program, arguments.times)
-                measured = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
-                measured[program] = found | {"runs": arguments.times}
-                MEASURED.write_text(json.dumps(measured, indent=1, sort_keys=True) + "\n")
+                _keep(MEASURED, program, measure(program, arguments.times))
         except (EOFError, subprocess.CalledProcessError) as error:
             print(program, error, file=sys.stderr)
         print(program, json.loads(MEASURED.read_text()).get(program, ""), flush=True)
+    for program in sorted(path.stem for path in REPAIRS.glob("*.patch")) if arguments.times else ():
+        if not arguments.programs or program in arguments.programs:
+            _keep(REPAIRED, program, measure_repair(program, arguments.times))
 
 
 if __name__ == "__main__":

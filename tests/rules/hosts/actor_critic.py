@@ -49,7 +49,7 @@ def main() -> None:
     policy = Policy()
     optimizer = torch.optim.Adam(policy.parameters(), lr=1e-3)
     began = time.perf_counter()
-    for episode in range(40):
+    for episode in range(120):
         state, _ = env.reset(seed=episode)
         saved, rewards = [], []
         done = False

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
-ACTORS, UPDATES, LENGTH = 2, 80, 32
+ACTORS, UPDATES, LENGTH = 2, 240, 32
 
 
 def network() -> nn.Module:

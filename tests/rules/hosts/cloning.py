@@ -28,7 +28,7 @@ def main() -> None:
                           nn.Linear(32 * 36, 64), nn.ReLU(), nn.Linear(64, 4))
     optimizer = torch.optim.Adam(model.parameters())
     began = time.perf_counter()
-    for _epoch in range(4):
+    for _epoch in range(8):
         for frames, actions in loader:
             loss = nn.functional.cross_entropy(model(frames), actions)
             optimizer.zero_grad()

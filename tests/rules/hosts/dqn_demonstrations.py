@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import nn
 
-SIDE, DEMONSTRATIONS, STEPS, BATCH = 12, 20_000, 400, 64
+SIDE, DEMONSTRATIONS, STEPS, BATCH = 12, 20_000, 1200, 64
 
 
 class Catch(gym.Env):

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.distributions import Categorical, Distribution
 
-ENVIRONMENTS, STEPS, UPDATES, EPOCHS, MINIBATCH = 8, 64, 6, 4, 128
+ENVIRONMENTS, STEPS, UPDATES, EPOCHS, MINIBATCH = 8, 64, 18, 4, 128
 
 
 class Agent(nn.Module):

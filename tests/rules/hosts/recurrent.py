@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import nn
 
-ENVIRONMENTS, WINDOW, UPDATES = 4, 32, 30
+ENVIRONMENTS, WINDOW, UPDATES = 4, 32, 60
 
 
 class Agent(nn.Module):

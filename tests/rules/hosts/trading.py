@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import nn
 
-EPISODES, LENGTH, COLUMNS = 20, 100, 12
+EPISODES, LENGTH, COLUMNS = 60, 100, 12
 
 
 class Market(gym.Env):

@@ -5,7 +5,7 @@ import time
 import gymnasium as gym
 import numpy as np
 
-WALKERS, GENERATIONS, STEPS = 2, 12, 25
+WALKERS, GENERATIONS, STEPS = 2, 24, 25
 
 
 def main() -> None:
