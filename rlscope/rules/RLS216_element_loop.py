@@ -13,7 +13,7 @@
 
     returns = scipy.signal.lfilter([1], [1, -gamma], rewards[::-1])[::-1]      # or numba.njit of the loop
 
-**How it is found.** Lines in a loop that takes elements out by its own number, and calls nothing but arithmetic, have a
+**How it is found.** A loop takes elements out by its own number, and calls nothing but arithmetic. Its lines have a
 tenth of the training or more, with what arrays and tensors do there.
 
 **When it is wrong.** Where one element depends on the one before in a way that no function of an array has, only

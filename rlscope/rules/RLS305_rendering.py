@@ -29,4 +29,5 @@ TRIAL = "no-rendering"
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for rendering."""
-    yield from evidence.cause(Cause.RENDER, "do not render while training: make environments without render_mode")
+    change = "do not render while training: make environments without render_mode"
+    yield from evidence.cause(Cause.RENDER, change, made=("render_mode",))

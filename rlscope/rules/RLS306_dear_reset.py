@@ -27,6 +27,8 @@ from rlscope.model import SIMULATION
 from rlscope.rules.evidence import Evidence, bare_names, where
 from rlscope.rules.finding import Found
 
+UNLESS = ("RLS307", "RLS309")
+
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for resets that take longer than steps."""

@@ -1,6 +1,6 @@
 """Ask a network once for all of a batch, not for one element after the other.
 
-**Why it is slow.** A call of a small network takes 50 to 200 µs however many rows its input has: 24 answers one by one
+**Why it is slow.** A call of a small network takes 50 to 200 µs however many rows its input has. 24 answers one by one
 take 20 times as long as all at once.
 
 **Slow**
@@ -12,8 +12,8 @@ take 20 times as long as all at once.
 
     actions = policy(torch.stack(observations)).argmax(-1)
 
-**How it is found.** A tenth of the training or more is inference on lines of a loop whose own variable is given to what
-is called there.
+**How it is found.** What is called in a loop is given the loop's own variable. A tenth of the training or more is
+inference there.
 
 **When it is wrong.** Where each answer needs the one before there is nothing to put together.
 """

@@ -217,7 +217,7 @@ class Evidence:
         """Return where the program's own code calls a function or class of these names first: that is to be changed.
 
         Args:
-            names: `EvalCallback`, without its module.
+            names: `EvalCallback`, without its module; or of an argument, `render_mode`.
             otherwise: What is returned where it is not called, or the source is not there.
         """
         stacks = self._lines.stacks(self.process) if self.process else None
@@ -247,11 +247,13 @@ class Evidence:
         apart = [name for name, s in of_cause.items() if s >= _MOST * all_s > 0 and s >= _NEARLY_ALL * whole[name]]
         return {function.split(".")[0] for function in (name.rpartition(" ")[2] for name in apart) if "." in function}
 
-    def cause(self, cause: Cause, change: str, seconds: float | None = None) -> Iterator[Found]:
-        """Yield a change of a cause that has all of its own time, or these seconds."""
+    def cause(
+        self, cause: Cause, change: str, seconds: float | None = None, made: Collection[str] = ()
+    ) -> Iterator[Found]:
+        """Yield a change of a cause that has all of its own time, or these seconds; `made` as `made()` takes it."""
         found_s = self.seconds(cause) if seconds is None else seconds
         if found_s >= LEAST_SHARE * self.training_s > 0:
-            place = self.made_for(cause)
+            place = self.made(made, self.made_for(cause))
             yield Found(f"{change}{where(place)}", f"account: cause={cause.value}", found_s, place)
 
     def waits(self, kind: str, change: str) -> Iterator[Found]:

@@ -32,6 +32,7 @@ class Rule(NamedTuple):
         page: What it says of itself, in Markdown; the first line is what to do.
         find: Looks for it in a run.
         is_general: Whether another rule that finds the same lines says more.
+        unless: The codes of rules that say more, if only these do.
         is_of_learning: Whether the change alters what is learned from how many timesteps.
         is_of_machine: Whether nothing in the program changes it.
         trial: Name of the change of `rlscope try` that tries what the rule says; empty if none does.
@@ -42,6 +43,7 @@ class Rule(NamedTuple):
     page: str
     find: Callable[[Evidence], Iterable[Found]]
     is_general: bool
+    unless: tuple[str, ...]
     is_of_learning: bool
     is_of_machine: bool
     trial: str
@@ -50,6 +52,10 @@ class Rule(NamedTuple):
     def order(self) -> int:
         """Return how sure its changes are: what is known to be slow has 0, and comes first."""
         return 2 if self.is_of_machine else int(self.is_general or self.is_of_learning)
+
+    def says_less_than(self, code: str) -> bool:
+        """Return whether another rule that finds the same lines says more."""
+        return self.is_general or code in self.unless
 
     @property
     def title(self) -> str:
@@ -70,7 +76,8 @@ def rules() -> tuple[Rule, ...]:
                 getattr(module, each, False) for each in ("IS_GENERAL", "IS_OF_LEARNING", "IS_OF_MACHINE")
             )
             trial = getattr(module, "TRIAL", "")
-            found.append(Rule(match[1], name, page, module.find, general, learning, machine, trial))
+            unless = getattr(module, "UNLESS", ())
+            found.append(Rule(match[1], name, page, module.find, general, unless, learning, machine, trial))
     return tuple(found)
 
 
@@ -81,8 +88,12 @@ def finding_rows(run: Run, tables: RunTables) -> Rows[FindingRow]:
     """
     evidence = Evidence(run, tables)
     found = [(rule, each) for rule in rules() for each in rule.find(evidence) if _is_worth_it(each, evidence)]
-    said = [each for rule, each in found if not rule.is_general]
-    found = [(rule, each) for rule, each in found if not (rule.is_general and _is_said(each, said))]
+    said = [(other.code, each) for other, each in found if not other.is_general]
+    found = [
+        (rule, each)
+        for rule, each in found
+        if not _is_said(each, (more for code, more in said if rule.says_less_than(code)))
+    ]
     found.sort(key=lambda pair: (pair[0].order, -(pair[1].seconds or 0.0)))
     return Rows(FindingRow, (_row(rule, each, evidence) for rule, each in found))
 

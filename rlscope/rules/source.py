@@ -134,12 +134,20 @@ class _File:
         return found
 
     def made(self, names: Collection[str]) -> Iterator[tuple[str, int]]:
-        """Yield the function and the line of each call of one of these names, or with one, whatever the module."""
+        """Yield the function and the line of each call of one of these names, or with one, whatever the module.
+
+        An argument of such a name counts as well, also as the key of a dict that may hold arguments.
+        """
         for node in self._all:
             if isinstance(node, ast.Call):
                 given = [node.func, *node.args, *(each.value for each in node.keywords)]
-                if any(self._name(each).rpartition(".")[2] in names for each in given):
-                    yield getattr(self._function(node), "name", "<module>"), node.lineno
+                known = {self._name(each).rpartition(".")[2] for each in given} | {each.arg for each in node.keywords}
+            elif isinstance(node, ast.Dict):
+                known = {str(each.value) for each in node.keys if isinstance(each, ast.Constant)}
+            else:
+                continue
+            if not known.isdisjoint(names):
+                yield getattr(self._function(node), "name", "<module>"), node.lineno
 
     def _loop(self, node: ast.AST) -> Loop | None:
         while (outer := self._around.get(id(node))) is not None and not isinstance(outer, _FUNCTIONS):
