@@ -14,7 +14,6 @@ import os
 import queue
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -223,8 +222,8 @@ class Called(NamedTuple):
     seconds: float
 
 
-#: Is given all measurements, and the number of the worker that does it.
-Task = Callable[["Bench", int], None]
+#: Is given all measurements, the number of the worker that does it, and a folder of its own.
+Task = Callable[["Bench", int, Path], None]
 
 
 class Bench:
@@ -297,7 +296,8 @@ class Bench:
             except queue.Empty:
                 return
             try:
-                task(self, worker)
+                with tempfile.TemporaryDirectory(prefix="trying-", ignore_cleanup_errors=True) as folder:
+                    task(self, worker, Path(folder))
             except Exception as error:  # one that fails does not end the others
                 self.say("failed", task=str(task), error=repr(error))
 
@@ -315,9 +315,8 @@ class OfCase(NamedTuple):
 
     case: Case
 
-    def __call__(self, bench: Bench, worker: int) -> None:
+    def __call__(self, bench: Bench, worker: int, folder: Path) -> None:
         case, change = self.case, self.case.changes[0]
-        folder = Path(tempfile.mkdtemp(prefix="trying-"))
         script = prepared(case.program, case.longer, folder)
         edited = script.with_name("edited.py")
         edited.write_text(replaced(script.read_text(), case.edit))
@@ -336,7 +335,6 @@ class OfCase(NamedTuple):
         called = bench.call(words, worker, folder, case.variables)
         times = {side: times_of(folder / "bench" / side) for side in "AB"}
         bench.say("bench", called, program=case.program, change=change, times=times, said=called.said)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 class OfSame(NamedTuple):
@@ -346,15 +344,13 @@ class OfSame(NamedTuple):
     longer: tuple[tuple[str, str], ...]
     is_wall: bool
 
-    def __call__(self, bench: Bench, worker: int) -> None:
-        folder = Path(tempfile.mkdtemp(prefix="trying-"))
+    def __call__(self, bench: Bench, worker: int, folder: Path) -> None:
         script = prepared(self.program, self.longer, folder)
         options = [NOTHING, str(int(self.is_wall)), str(SAME_MINUTES), str(int(bench.in_place))]
         called = bench.call(
             [sys.executable, "-c", SAME_PROGRAM, *options, sys.executable, script.name], worker, folder, {}
         )
         bench.say("same", called, program=self.program, is_wall=self.is_wall, said=read(called.said))
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def read(text: str) -> Any:
@@ -467,9 +463,9 @@ def main() -> None:
     begun = time.monotonic()
     arguments.out.mkdir(parents=True, exist_ok=True)
     bench = Bench(arguments.out.resolve(), arguments.seconds, arguments.workers)
-    folder = Path(tempfile.mkdtemp(prefix="trying-"))
-    (folder / "run").mkdir()
-    called = bench.call([sys.executable, "-c", FIRST_PROGRAM], 0, folder, {})
+    with tempfile.TemporaryDirectory(prefix="trying-") as folder:
+        Path(folder, "run").mkdir()
+        called = bench.call([sys.executable, "-c", FIRST_PROGRAM], 0, Path(folder), {})
     bench.in_place = "isolation" not in called.said
     bench.say("machine", called, said=called.said, cores=os.cpu_count(), python=sys.version, load=os.getloadavg())
     only = {name for name in arguments.only.split(",") if name}
