@@ -48,7 +48,7 @@ class Case(NamedTuple):
     Attributes:
         program: A host or a fault.
         changes: What is tried; the first is what the edit does.
-        longer: Replacements that make it train for a few seconds.
+        longer: Replacements that make it train for seconds: what comes once, with the first update, is little of them.
         edit: Replacements that make the first change for good.
         variables: It runs with these.
         edited_variables: The edited one with these beside.
@@ -96,7 +96,7 @@ CASES = (
     ),
     Case(
         "RLS305_actor_critic", ("no-rendering", "fused"),
-        (),
+        (("range(40)", "range(80)"),),
         (("            env.render()\n", ""), (_PICTURES, "")),
     ),
     Case(
@@ -106,7 +106,7 @@ CASES = (
     ),
     Case(
         "RLS304_dqn_demonstrations", ("no-logging", "fused"),
-        (),
+        (("400, 64", "800, 64"),),
         (('logging.basicConfig(filename="train.log", level=logging.INFO)', "logging.disable(logging.CRITICAL)"),),
     ),
     Case(
