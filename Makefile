@@ -159,7 +159,7 @@ artifacts: build simulators install-experiments ## record every case study, draw
 check-claims: ## fail where a claim that a study in OUTPUT has judged differs, and held before or was published so
 	scripts/check_claims.sh "$(OUTPUT)"
 
-bench: $(BENCH_PACKAGE) ## compare costs with other profilers' (17 to 33 minutes); ONLY=name,… for some
+bench: $(BENCH_PACKAGE) ## compare costs with other profilers' (17 to 38 minutes); ONLY=name,… for some
 	$(BENCH_VENV)/bin/python -m benchmarks.run $(if $(ONLY),--only $(ONLY))
 
 guard: build ## compare instructions and bytes per event with benchmarks/guard.json; UPDATE=1 writes it

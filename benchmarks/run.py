@@ -59,6 +59,7 @@ BENCHMARKS = (
     Benchmark("page", 4, "size of the page, time of making, opening and moving in it", ("showing.page",)),
     Benchmark("startup", 2, "time that rlscope record and import rlscope take", ("recording.startup",)),
     Benchmark("compare", 2, "how often rlscope compare is right on runs that are known", ("comparing.alarms",)),
+    Benchmark("try", 5, "time of rlscope try until a change is decided", ("comparing.trials",)),
     Benchmark("export", 2, "speed, memory and size of exported files, 1e6 and 1e7 events", ("exporting.speed",)),
     Benchmark("growth", 5, "how costs grow, up to 1e9 events and 1,000 processes: fig_growth", ("growth",)),
 )

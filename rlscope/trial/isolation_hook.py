@@ -20,6 +20,8 @@ _CHANGES = {
     "os.link": ((0, 2), (1, 3)), "os.symlink": ((1, 2),), "os.truncate": ((0, None),), "os.chmod": ((0, 2),),
     "os.chown": ((0, 3),), "os.utime": ((0, 3),), "os.setxattr": ((0, None),), "os.removexattr": ((0, None),),
 }  # fmt: skip
+#: What these would make is not made where something lies, but refused.
+_MAKES = {"os.mkdir", "os.symlink"}
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _CONNECTS = {"socket.connect", "socket.sendto", "socket.sendmsg"}
 _ASKS_FOR_ADDRESSES = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
@@ -46,7 +48,8 @@ def install_audit_hook(allowed_folders: Sequence[str], network: bool = False) ->
         paths = event_paths.get(event)
         if paths is not None:
             for path in paths(arguments):
-                if not f"{path}/".startswith(tuple(allowed)):
+                is_refused = event in _MAKES and os.path.lexists(path)
+                if not is_refused and not f"{path}/".startswith(tuple(allowed)):
                     _end(f"written {path}")
         elif not network and event in _CONNECTS:
             _check_address(arguments[1])

@@ -1,8 +1,7 @@
 """The measured part of a training: from one number of updates to another, without what comes before and behind it.
 
 An update is a step of an optimizer; where a program makes no optimizer, steps of environments are counted. The first
-run of an unchanged program finds both numbers: whole iterations, of which each is steps of environments and the updates
-behind them, about a second of processor time of them, and several evaluations where there are any.
+run of an unchanged program finds both numbers, as `part_search.py` says.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from rlscope.record.declared.blocks import follow_method
 from rlscope.record.replacements import Replacements
 from rlscope.trial.changes.threads import threads_now
 from rlscope.trial.clock import descendants, kill_all, processor_ns
+from rlscope.trial.part_search import PartSearch
 from rlscope.trial.plan import STEPS, UPDATES, Plan
 
 TYPE_CHECKING = False  # as `typing` has it, whose import takes longer than all of this
@@ -37,31 +37,6 @@ ENVIRONMENTS = {
 }
 #: Of so many losses, or rewards where there is none, the bits are compared.
 NUMBERS = 256
-#: How long a measured part is: by processor time of this process, or by the wall where it waits for others.
-ENOUGH_PROCESSOR_NS, ENOUGH_WALL_NS = 1_000_000_000, 5_000_000_000
-#: Iterations and evaluations that it holds.
-ENOUGH_ITERATIONS, ENOUGH_EVALUATIONS = 3, 3
-#: However few they are, this long is enough.
-LONGEST_WALL_NS = 40_000_000_000
-#: Less than this is no measured part where more would be had with the first iteration in it.
-LEAST_NS = 500_000_000
-
-
-class Mark:
-    """A moment of the first run at which a measured part may begin or end.
-
-    Attributes:
-        number: How many updates there had been.
-        processor_ns: Processor time of this process.
-        wall_ns: The time.
-        evaluations: How many evaluations there had been.
-    """
-
-    def __init__(self, number: int, evaluations: int) -> None:
-        self.number = number
-        self.processor_ns = time.process_time_ns()
-        self.wall_ns = time.perf_counter_ns()
-        self.evaluations = evaluations
 
 
 class MeasuredPart:
@@ -89,9 +64,7 @@ class MeasuredPart:
         self._rewards: list[float] = []
         self._begun: tuple[int, int] | None = None
         self._processes = 1
-        self._marks: list[Mark] = []
-        self._borders: list[Mark] = []
-        self._last: Mark | None = None
+        self._search = PartSearch()
         self._has_ended = False
         self._lock = threading.Lock()
         os.register_at_fork(after_in_child=self._in_fork)
@@ -112,9 +85,10 @@ class MeasuredPart:
         """Begin anew in a process that was forked: it has its own numbers, and its steps are not the training's."""
         self._is_forked = True
         self._updates = self._steps = 0
-        self._begun, self._last = None, None
+        self._begun = None
+        self._search = PartSearch()
         self._lock = threading.Lock()
-        for each in (self._optimizers, self._losses, self._rewards, self._marks, self._borders):
+        for each in (self._optimizers, self._losses, self._rewards):
             each.clear()
 
     def _of_optimizers(self, module: ModuleType, replacements: Replacements) -> None:
@@ -147,7 +121,8 @@ class MeasuredPart:
             depth = getattr(self._stepping, "depth", 0)
             if depth == 0 and not self._is_worker():
                 self._begin_with_first()
-                self._note_border()
+                if not self._plan.end:
+                    self._search.note_step()
             self._stepping.depth = depth + 1
             try:
                 result = step(environment, *args, **kwargs)
@@ -193,53 +168,15 @@ class MeasuredPart:
         self._processes = 1 + len(descendants(self._first))
         self._begun = processor_ns(self._first), time.perf_counter_ns()
         if not self._plan.end:
-            self._last = Mark(0, self._evaluations())
-            self._borders.append(self._last)
-
-    # The first run, which finds where to begin and to end.
+            self._search.begin(self._evaluations())
 
     def _look_for_end(self, number: int) -> None:
-        """Take a mark after this update, and end where all of a measured part has been seen."""
+        """Take a mark in the first run, and end it where all of a measured part has been seen."""
         if self._begun is None:
             self._begin()
-        self._last = Mark(number, self._evaluations())
-        self._marks.append(self._last)
-        borders = self._known_borders()
-        index = self._index_of_begin()
-        if index is None:
-            return
-        since, iterations = borders[index], len(borders) - 1 - index
-        processor, wall = self._last.processor_ns - since.processor_ns, self._last.wall_ns - since.wall_ns
-        evaluations = self._last.evaluations - since.evaluations
-        is_long = processor >= ENOUGH_PROCESSOR_NS or wall >= ENOUGH_WALL_NS
-        has_evaluations = not self._last.evaluations or evaluations >= ENOUGH_EVALUATIONS
-        if (is_long and iterations >= ENOUGH_ITERATIONS and has_evaluations) or wall >= LONGEST_WALL_NS:
+        self._search.mark(number, self._evaluations(), bool(self._updates))
+        if self._search.is_enough():
             self._end()
-
-    def _note_border(self) -> None:
-        """Note that an iteration ended with the last update, as environments are stepped again."""
-        if not self._plan.end and self._updates and self._last is not None and self._borders[-1] is not self._last:
-            self._borders.append(self._last)
-
-    def _known_borders(self) -> list[Mark]:
-        """Return the ends of iterations; of each update where no environment is seen between them."""
-        return self._borders[1:] if self._updates and self._steps else self._marks
-
-    def _index_of_begin(self) -> int | None:
-        """Return behind which iteration a measured part would begin: the first one, or the second update."""
-        return next((index for index, mark in enumerate(self._known_borders()) if mark.number > 1), None)
-
-    def _found(self, is_over: bool) -> tuple[int, int]:
-        """Return at which numbers a measured part begins and ends; `is_over` if the program has ended by itself."""
-        borders, index = self._known_borders(), self._index_of_begin()
-        last = self._last
-        if last is None:
-            return 0, 0
-        end = last if is_over or not borders else borders[-1]
-        since = borders[index] if index is not None else end
-        if end.processor_ns - since.processor_ns < LEAST_NS and end.wall_ns - since.wall_ns < 2 * LEAST_NS:
-            return 0, end.number
-        return since.number, end.number
 
     # The end.
 
@@ -267,7 +204,7 @@ class MeasuredPart:
         processor, wall = processor_ns(self._first) - begun[0], time.perf_counter_ns() - begun[1]
         self._look()
         unit = self._plan.unit or (UPDATES if self._updates else STEPS)
-        begin, end = (self._plan.begin, self._plan.end) if self._plan.end else self._found(is_over)
+        begin, end = (self._plan.begin, self._plan.end) if self._plan.end else self._search.found(is_over)
         self._say(
             ended=True,
             unit=unit,

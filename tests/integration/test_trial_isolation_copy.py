@@ -90,6 +90,18 @@ def test_a_harm_ends_the_trial(place: Place, harm: str, would_have: str) -> None
     assert expected in found["errors"].splitlines()[-1]
 
 
+def test_what_would_be_made_where_something_lies_is_no_harm(place: Place) -> None:
+    """Programs ask for their folders of settings with `exist_ok`, as Matplotlib does: the kernel makes nothing."""
+    program = (
+        "import os\nfrom pathlib import Path\n"
+        "Path.home().mkdir(parents=True, exist_ok=True)\n"
+        "try:\n    os.symlink('here', Path.home())\n"
+        "except FileExistsError:\n    print('goes on')"
+    )
+    found = run(place, place.python, "-c", program)
+    assert (found["status"], found["said"], found["overwritten"]) == (0, "goes on\n", []), found
+
+
 def test_the_copy_goes_though_its_keeper_was_killed(place: Place) -> None:
     program = (
         "import os, pathlib, signal\n"
