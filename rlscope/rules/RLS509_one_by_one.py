@@ -1,7 +1,7 @@
 """Ask a network once for all of a batch, not for one element after the other.
 
-**Why it is slow.** A call of a small network takes 50 to 200 µs however many rows its input has. 24 answers one by one
-take 20 times as long as all at once.
+**Why it is slow.** A call of a small network takes 50 to 200 µs however many rows its input has. To ask for 24 answers
+one by one takes 20 times as long as all at once.
 
 **Slow**
 
