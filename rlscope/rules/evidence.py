@@ -186,9 +186,17 @@ class Evidence:
         """Return how often it stepped an environment, or a vector of them."""
         return self._begun(SIMULATION)
 
-    def _begun(self, stage: str) -> int:
+    def _begun(self, stage: str, operation: str = "") -> int:
         times = self._processes[self.process].found.cpu_times if self.process else ()
-        return sum(row.begins for row in times if (row.stage, row.operation) == (stage, stage))
+        return sum(row.begins for row in times if (row.stage, row.operation) == (stage, operation or stage))
+
+    def mean_s(self, stage: str, operation: str) -> float:
+        """Return how long an operation took on average; 0 if it was never begun."""
+        mine = (row for row in self.tables.breakdown if row.process == self.process)
+        rows = (row for row in mine if (row.stage, row.operation) == (stage, operation))
+        whole_s = sum(row.seconds for row in rows if row.category not in self._left_out)
+        begun = self._begun(stage, operation)
+        return whole_s / begun if begun else 0.0
 
     def crossings(self, begin: str) -> Mapping[str, int]:
         """Return how often it entered each function of another layer whose name begins so."""

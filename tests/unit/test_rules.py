@@ -99,6 +99,19 @@ def test_resets_are_dear_where_steps_are_not_dearer(step: str, is_found: bool, t
 
 
 @pytest.mark.parametrize(
+    ("begins", "is_found"), [((1,), False), ((1, 51), True)], ids=["the one that any training begins with", "two"]
+)
+def test_a_reset_that_the_loop_asks_for_once_is_not_dear(
+    begins: tuple[int, ...], is_found: bool, tmp_path: Path
+) -> None:
+    ends = (*(each - 1 for each in begins[1:]), 98)
+    calls = (f"{one} + simulation\n{one} + reset\n{end} -\n{end} -" for one, end in zip(begins, ends, strict=True))
+    work = "\n".join([*calls, "98 ran 97"])
+    analysis = looped(tmp_path, "Maze.reset:/me/maze.py:7", work)
+    assert ("RLS306" in codes(analysis)) == is_found
+
+
+@pytest.mark.parametrize(
     ("frame", "cores", "is_found"),
     [
         ("gymnasium/vector/sync_vector_env.py SyncVectorEnv.step", 4, True),
