@@ -14,7 +14,8 @@ that is most of the simulation.
         self.model = load_model(path)              # reset() restores its state only
 
 **How it is found.** Stacks pass functions of the name `reset` in simulation for a tenth of the training or more,
-and for longer than functions of the name `step`.
+and for longer than functions of the name `step`. One `reset` that the loop asks for does not count: any training
+begins with it.
 
 **When it is wrong.** Where each episode has to be another world, prepare the next one beside the training.
 
@@ -28,6 +29,7 @@ from rlscope.rules.evidence import Evidence, bare_names, where
 from rlscope.rules.finding import Found
 
 UNLESS = ("RLS307", "RLS309")
+_RESET = "reset"
 
 
 def find(evidence: Evidence) -> Iterator[Found]:
@@ -36,10 +38,11 @@ def find(evidence: Evidence) -> Iterator[Found]:
     if resets is None:
         return
     steps = evidence.passing(bare_names("step"), SIMULATION)
+    seconds = resets.seconds - evidence.mean_s(SIMULATION, _RESET)
     # The `step` of a vector of environments resets those that are done: that time is in both.
-    if steps is None or 2 * resets.seconds > steps.seconds:
+    if steps is None or 2 * seconds > steps.seconds:
         change = (
-            f"make {resets.function} cheaper, or episodes longer: it has {evidence.share(resets.seconds)} of the "
+            f"make {resets.function} cheaper, or episodes longer: it has {evidence.share(seconds)} of the "
             f"training{where(resets.place)}"
         )
-        yield Found(change, "functions: stage=simulation", resets.seconds, resets.place)
+        yield Found(change, "functions: stage=simulation", seconds, resets.place)

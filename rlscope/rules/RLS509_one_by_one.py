@@ -19,7 +19,9 @@ inference there.
 """
 
 import ast
+import builtins
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from rlscope.model import INFERENCE
 from rlscope.rules.evidence import Evidence, where
@@ -39,11 +41,21 @@ def find(evidence: Evidence) -> Iterator[Found]:
 
 
 def _gives_one(line: Line) -> str:
-    loops: list[ast.expr] = [line.loop.node.target] if line.loop and isinstance(line.loop.node, ast.For) else []
-    loops += [each.target for node in line.nodes for each in getattr(node, "generators", ())]
-    names = {node.id for loop in loops for node in ast.walk(loop) if isinstance(node, ast.Name)}
+    loop = _names(line.loop.node.target) if line.loop and isinstance(line.loop.node, ast.For) else frozenset()
+    inner = [(node, _names(*(each.target for each in node.generators))) for node in line.nodes if _is_loop(node)]
 
-    def is_given_one(node: ast.AST) -> bool:
-        return any(isinstance(each, ast.Name) and each.id in names for each in ast.walk(node))
+    def is_given_one(call: ast.Call) -> bool:
+        # The variable of a comprehension is one of its own: a call around it is given all.
+        around = (names for node, names in inner if any(each is call for each in ast.walk(node)))
+        return not loop.union(*around).isdisjoint(_names(*call.args))
 
-    return line.first(lambda call: any(map(is_given_one, call.node.args)))
+    # What Python itself has, such as `len`, asks no network.
+    return line.first(lambda call: not hasattr(builtins, call.name) and is_given_one(call.node))
+
+
+def _is_loop(node: ast.AST) -> TypeGuard[ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp]:
+    return isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp)
+
+
+def _names(*nodes: ast.AST) -> frozenset[str]:
+    return frozenset(each.id for node in nodes for each in ast.walk(node) if isinstance(each, ast.Name))

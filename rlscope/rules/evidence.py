@@ -186,9 +186,17 @@ class Evidence:
         """Return how often it stepped an environment, or a vector of them."""
         return self._begun(SIMULATION)
 
-    def _begun(self, stage: str) -> int:
+    def _begun(self, stage: str, operation: str = "") -> int:
         times = self._processes[self.process].found.cpu_times if self.process else ()
-        return sum(row.begins for row in times if (row.stage, row.operation) == (stage, stage))
+        return sum(row.begins for row in times if (row.stage, row.operation) == (stage, operation or stage))
+
+    def mean_s(self, stage: str, operation: str) -> float:
+        """Return how long an operation took on average; 0 if it was never begun."""
+        mine = (row for row in self.tables.breakdown if row.process == self.process)
+        rows = (row for row in mine if (row.stage, row.operation) == (stage, operation))
+        whole_s = sum(row.seconds for row in rows if row.category not in self._left_out)
+        begun = self._begun(stage, operation)
+        return whole_s / begun if begun else 0.0
 
     def crossings(self, begin: str) -> Mapping[str, int]:
         """Return how often it entered each function of another layer whose name begins so."""
@@ -440,18 +448,21 @@ class Evidence:
     def _names(self) -> Mapping[str, _Names]:
         """Return the times of training of the processes that count, and the functions in them, each once.
 
-        What they waited for threads of PyTorch's operators is no time of what was called.
+        What they waited for threads of PyTorch's operators is no time of what was called. Where no loop is known,
+        imports are no training, as in `training`.
         """
         found = {}
         for process in self._weights:
             stacks = self._lines.stacks(process)
             waited = operator_thread_shares(process, self.tables.breakdown, self.tables.cpu_times, self._lines)
+            imports = _imports(stacks)
             trained = [
                 time._replace(seconds=time.seconds * (1 - waited[time.stage]))
                 if time.stage in waited and time.category == Category.BACKEND.label
                 else time
                 for time in stacks.times
                 if time.part in _PARTS and time.purpose in _PURPOSES and time.category not in self._left_out
+                if time.part != LifePart.UNPLACED.value or time.stack is None or not imports[time.stack]
             ]
             natives = {public_name(time.function) for time in trained if time.function}
             found[process] = _Names(frozenset(stacks.names), frozenset(natives), trained)
@@ -497,6 +508,17 @@ def _by_function(stacks: ProcessStacks, purpose: str | None) -> Mapping[str, flo
             seconds[caller] += seconds[place]
         if not stacks.is_own[place] and (caller is None or stacks.names[caller] != name):
             found[name] = found.get(name, 0.0) + seconds[place]
+    return found
+
+
+def _imports(stacks: ProcessStacks) -> Sequence[bool]:
+    """Return of each stack whether it is in a file of a library that the program's own code imports."""
+    under_own: list[bool] = []
+    found: list[bool] = []
+    for row, name, is_own in zip(stacks.stacks, stacks.names, stacks.is_own, strict=True):
+        has_own, is_importing = (False, False) if row.caller is None else (under_own[row.caller], found[row.caller])
+        under_own.append(is_own or has_own)
+        found.append(is_importing or (has_own and not is_own and name.endswith(MODULE)))
     return found
 
 

@@ -147,6 +147,15 @@ def test_what_numba_compiles(tmp_path: Path) -> None:
     assert recording.seconds(operation="compile", category="python") > 0
 
 
+@pytest.mark.parametrize(("argument", "is_again"), [("2", False), ("1.5", True)])
+def test_numba_compiles_again_for_other_types_alone(argument: str, is_again: bool, tmp_path: Path) -> None:
+    program = tmp_path / "compiled.py"
+    program.write_text(f"import numba\n@numba.njit\ndef double(x): return 2 * x\ndouble(1)\ndouble({argument})\n")
+    recording = record_in("others", tmp_path / "trace", program)
+    took = recording.main_sweep()["properties"]["compiling"]
+    assert took["ns"] > 0 and (took["again_ns"] > 0) == is_again
+
+
 @pytest.mark.parametrize(
     ("name", "operation", "function", "calls"),
     [

@@ -78,6 +78,15 @@ def test_a_function_that_is_known_to_be_slow_is_found_with_the_line_that_calls_i
     assert "RLS201" not in codes(analysis)  # which says less
 
 
+@pytest.mark.parametrize(("function", "is_found"), [("<module>", False), ("concat", True)])
+def test_what_imports_run_is_no_training_where_no_loop_is_known(function: str, is_found: bool, tmp_path: Path) -> None:
+    frames = f"<module>:/me/a.py:1 {function}:{PACKAGE}/pandas/core/api.py:1 _Indexer.get:{PACKAGE}/pandas/core/b.py:2"
+    seen = "\n".join(f"{time} sees 0 {frames}" for time in range(5, 90, 10))
+    text = f"process stop=110\nthread 0\n96 + backend:torch.linear\n109 -\nstacks 9\n{seen}\n"
+    analysis = analyzed(tmp_path, f"{text}99 sees 0 <module>:/me/a.py:2\n")
+    assert ("RLS209" in codes(analysis)) == is_found
+
+
 def test_native_functions_are_known_by_their_whole_names(tmp_path: Path) -> None:
     for name, code in (("torch.tensor", ["RLS206"]), ("torch.tensordot", [])):
         analysis = looped(tmp_path / name, "", f"2 + backend:{name}\n98 -")
@@ -95,6 +104,19 @@ def test_elements_that_are_taken_out_of_tensors_are_many_calls(tmp_path: Path) -
 def test_resets_are_dear_where_steps_are_not_dearer(step: str, is_found: bool, tmp_path: Path) -> None:
     frames = f"Vector.step:{PACKAGE}/gymnasium/vector/vector.py:1 Maze.{step}:/me/maze.py:7"
     analysis = looped(tmp_path, frames, "1 + simulation\n100 -")
+    assert ("RLS306" in codes(analysis)) == is_found
+
+
+@pytest.mark.parametrize(
+    ("begins", "is_found"), [((1,), False), ((1, 51), True)], ids=["the one that any training begins with", "two"]
+)
+def test_a_reset_that_the_loop_asks_for_once_is_not_dear(
+    begins: tuple[int, ...], is_found: bool, tmp_path: Path
+) -> None:
+    ends = (*(each - 1 for each in begins[1:]), 98)
+    calls = (f"{one} + simulation\n{one} + reset\n{end} -\n{end} -" for one, end in zip(begins, ends, strict=True))
+    work = "\n".join([*calls, "98 ran 97"])
+    analysis = looped(tmp_path, "Maze.reset:/me/maze.py:7", work)
     assert ("RLS306" in codes(analysis)) == is_found
 
 

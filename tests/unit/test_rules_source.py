@@ -108,6 +108,7 @@ def test_who_calls_a_dear_function_from_several_places_is_told_of_them(tmp_path:
         ("for i in range(9):\n        x = self.policy(items[i])", True),
         ("for i in range(9):\n        x = self.policy(x)", False),  # as in a loop over steps
         ("if p:\n        x = [self.policy(each) for each in items]", True),
+        ("if p:\n        x = self.policy([len(each) for each in items])", False),  # which is given all
     ],
 )
 def test_a_network_that_is_asked_for_one_element_after_the_other_is_found(
