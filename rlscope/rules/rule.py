@@ -104,8 +104,8 @@ def _is_worth_it(found: Found, evidence: Evidence) -> bool:
 
 def _is_said(general: Found, said: Iterable[Found]) -> bool:
     """Return whether other findings say of nearly as much time of the same function what to do."""
-    same = (each.seconds or 0.0 for each in said if each.place.line and each.place[:2] == general.place[:2])
-    return sum(same) >= _NEARLY_ALL * (general.seconds or 0.0)
+    same = [each.seconds or 0.0 for each in said if each.place.line and each.place[:2] == general.place[:2]]
+    return bool(same) and sum(same) >= _NEARLY_ALL * (general.seconds or 0.0)
 
 
 def _row(rule: Rule, found: Found, evidence: Evidence) -> FindingRow:

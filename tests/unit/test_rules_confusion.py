@@ -3,10 +3,10 @@
 import pytest
 from rules import confusion
 
-#: Reached; the goal is 0.85 of the faults. A change that names fewer has to say why.
-NAMED = 0.7
+#: The goal, of the faults whose traces are kept. A change that names fewer has to say why.
+NAMED = 0.85
 #: Findings on programs as they are of which nobody has shown that they are right; the goal is a tenth of them all.
-WRONG = 8
+WRONG = 4
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def test_faults_are_named_by_their_rules(programs):
     """The share of faults that cost something and are among the first findings does not fall."""
     faults = [program for program in programs if program.counts]
     named = [program for program in faults if program.rank is not None and program.rank <= confusion.SHOWN]
-    assert len(faults) >= 36
+    assert len(faults) >= 40
     assert len(named) / len(faults) >= NAMED
 
 
