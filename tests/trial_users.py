@@ -24,7 +24,7 @@ DRIVER = """
 import json, os, subprocess, sys
 from pathlib import Path
 from rlscope.errors import RLScopeError
-from rlscope.trial.isolation import Isolation
+from rlscope.trial.isolation.isolation import Isolation
 options, *command = sys.argv[1:]
 try:
     with Isolation(Path(os.environ["WORKING_FOLDER"]), **json.loads(options)) as isolation:
@@ -47,7 +47,7 @@ FORBIDDING = (
 def python_of(user: int) -> str | None:
     """A Python that the user can run, and that has rlscope."""
     for python in (sys.executable, "/usr/bin/python3"):
-        command = [python, "-c", "import rlscope.trial.isolation"]
+        command = [python, "-c", "import rlscope.trial.isolation.isolation"]
         try:
             finished = subprocess.run(command, cwd=ROOT, capture_output=True, check=False, **as_user(user))
         except PermissionError:

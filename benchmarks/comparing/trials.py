@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.result import Value, print_results, results
 from benchmarks.timing import median
-from rlscope.trial.isolation import Isolation
+from rlscope.trial.isolation.isolation import Isolation
 
 WORKLOAD = Path(__file__).parents[1] / "recording" / "workloads.py"
 #: It trains for longer than the measured part, which ends it.

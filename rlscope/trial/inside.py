@@ -11,7 +11,7 @@ from rlscope.record.import_hooks import ImportHooks
 from rlscope.record.replacements import Replacements
 from rlscope.trial import seeds
 from rlscope.trial.change import Making, module_of
-from rlscope.trial.isolation_hook import install_in_copy
+from rlscope.trial.isolation.hook import install_in_copy
 from rlscope.trial.measured_part import MeasuredPart
 from rlscope.trial.plan import FIRST_VARIABLE, PLAN_VARIABLE, Plan, lines_of, results_file
 

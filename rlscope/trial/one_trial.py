@@ -16,7 +16,7 @@ from rlscope.bench.turns import rlscope_command
 from rlscope.errors import UsageError
 from rlscope.record.run.trace_directory import with_startup
 from rlscope.trial.change import Change
-from rlscope.trial.isolation import Isolation
+from rlscope.trial.isolation.isolation import Isolation
 from rlscope.trial.plan import PLAN_VARIABLE, STEPS, TRIAL_VARIABLE, UPDATES, Plan, lines_of
 
 

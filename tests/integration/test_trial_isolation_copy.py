@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from trial_users import FORBIDDING, PLAIN_USER, Place, differences, place_of, tree
 
-from rlscope.trial import isolation_kept
+from rlscope.trial.isolation import kept
 
 
 @pytest.fixture(params=["root", "plain"])
@@ -25,7 +25,7 @@ def run(place: Place, *command: str, **variables: str) -> dict[str, Any]:
     """Run a trial in a copy, with the hook in each Python as `rlscope try` has it."""
     hook = place.temporary / "hook"
     hook.mkdir()
-    (hook / "sitecustomize.py").write_text("from rlscope.trial import isolation_hook; isolation_hook.install_in_copy()")
+    (hook / "sitecustomize.py").write_text("from rlscope.trial.isolation import hook; hook.install_in_copy()")
     environment = place.environment(variables)
     environment["PYTHONPATH"] += f":{hook}"
     before = tree(place.top, folders_too=False)
@@ -117,7 +117,7 @@ def test_the_copy_goes_though_its_keeper_was_killed(place: Place) -> None:
 def test_other_programs_cannot_write_elsewhere(place: Place) -> None:
     """What Python does not see the kernel refuses."""
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.syscall(isolation_kept.CREATE_RULESET, None, ctypes.c_size_t(0), isolation_kept.ASK_VERSION) < 2:
+    if libc.syscall(kept.CREATE_RULESET, None, ctypes.c_size_t(0), kept.ASK_VERSION) < 2:
         pytest.skip("the kernel has no Landlock")
     found = run(place, "sh", "-c", 'echo 1 > here && echo 1 > "$WORKING_FOLDER/log.txt"')
     assert (found["status"], found["overwritten"]) == (2, [])

@@ -54,7 +54,7 @@ def children(place: Place, parent: int) -> Iterator[tuple[int, bytes]]:
 
 def starter(place: Place, parent: int) -> int | None:
     """Return the first process of a trial in name spaces; the ones before only try whether there are any."""
-    found = [pid for pid, words in children(place, parent) if b"isolation_start.py" in words and b"itertools" in words]
+    found = [pid for pid, words in children(place, parent) if b"start.py" in words and b"itertools" in words]
     return found[0] if found else None
 
 

@@ -153,7 +153,7 @@ SAME = (
 FIRST_PROGRAM = """
 import importlib
 from pathlib import Path
-from rlscope.trial.isolation import Isolation
+from rlscope.trial.isolation.isolation import Isolation
 for name in ("torch", "gymnasium", "mujoco", "pandas", "pygame", "stable_baselines3", "matplotlib.pyplot"):
     try:
         importlib.import_module(name)

@@ -8,8 +8,8 @@ from pathlib import Path
 from types import TracebackType
 
 from rlscope.errors import RLScopeError
-from rlscope.trial.isolation_copy import CannotCopy, Copy
-from rlscope.trial.isolation_overlay import NoNameSpace, Overlay
+from rlscope.trial.isolation.copied import CannotCopy, Copy
+from rlscope.trial.isolation.overlay import NoNameSpace, Overlay
 
 #: Said to every trial. An empty address is MLflow's own default, which lies in the working folder.
 _ALWAYS = {"RLSCOPE_TRIAL": "1", "WANDB_MODE": "offline", "MLFLOW_TRACKING_URI": "", "MLFLOW_REGISTRY_URI": ""}

@@ -1,7 +1,7 @@
 """The processes around a trial in a copy: who removes the copy, and who starts the command in it.
 
-    python isolation_kept.py keep                          makes a folder, and removes it when its input ends
-    python isolation_kept.py enter FOLDER COPY COMMAND...  starts a command in a copy
+    python kept.py keep                          makes a folder, and removes it when its input ends
+    python kept.py enter FOLDER COPY COMMAND...  starts a command in a copy
 
 Run as a file, by a Python without site-packages.
 """
@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-#: Of each process of the trial, with the folder; as isolation_hook.py has it.
+#: Of each process of the trial, with the folder; as hook.py has it.
 FOLDER_VARIABLE = "RLSCOPE_TRIAL_FOLDER"
 NOT_STARTED = 127
 # Landlock: numbers of its calls, which all architectures share, and the rights to write.

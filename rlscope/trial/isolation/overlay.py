@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-_START = Path(__file__).with_name("isolation_start.py")
+_START = Path(__file__).with_name("start.py")
 _OPAQUE = ("user.overlay.opaque", "trusted.overlay.opaque")
 
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rlscope.errors import reason_of
-from rlscope.trial.isolation_hook import FOLDER_VARIABLE, NETWORK_VARIABLE
-from rlscope.trial.isolation_kept import remove
+from rlscope.trial.isolation.hook import FOLDER_VARIABLE, NETWORK_VARIABLE
+from rlscope.trial.isolation.kept import remove
 
-_PROGRAM = (sys.executable, "-I", "-S", "-B", str(Path(__file__).with_name("isolation_kept.py")))
+_PROGRAM = (sys.executable, "-I", "-S", "-B", str(Path(__file__).with_name("kept.py")))
 #: Of what is free, so much may be filled.
 _LARGEST_SHARE = 0.5
 

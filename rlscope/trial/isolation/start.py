@@ -1,6 +1,6 @@
 """The first process of a trial: takes name spaces of its own, lays an overlay over real folders, starts the command.
 
-    python isolation_start.py ADDRESS FOLDERS NETWORK COMMAND...
+    python start.py ADDRESS FOLDERS NETWORK COMMAND...
 
 It connects to ADDRESS, an abstract socket of `rlscope try`, and hands over the folder in memory that holds all that the
 trial writes. There are three processes: this one; the first of the process name space, whose end is the end of all in
