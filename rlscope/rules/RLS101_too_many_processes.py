@@ -13,7 +13,7 @@ are cores. Those of a pool wait for each other busily, so that two processes can
     envs = SubprocVecEnv([make] * 4)
 
 **How it is found.** The run's own processes would use more cores at once than its affinity and its quota allow.
-They waited for cores for a tenth of the training.
+They waited for cores for an eighth of the training.
 
 **When it is wrong.** Processes that wait for a simulator outside of the machine may well be more than the cores.
 

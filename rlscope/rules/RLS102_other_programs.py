@@ -10,7 +10,7 @@
 
     for seed in 1 2 3; do python train.py --seed $seed; done
 
-**How it is found.** The run waited for cores for as long as a tenth of its training, or longer. It kept not nearly
+**How it is found.** The run waited for cores for as long as an eighth of its training, or longer. It kept not nearly
 all of them busy itself. Most threads that were ready to run were not its own.
 
 **When it is wrong.** Where the machine is shared on purpose, the sum of all programs may be what counts.

@@ -11,7 +11,7 @@ may. PyTorch sees all cores of the machine, starts a thread for each, and the qu
 
     docker run --cpus 2 --env OMP_NUM_THREADS=2 image python train.py
 
-**How it is found.** The control groups of the run say for how long they were stopped: a tenth of the training or
+**How it is found.** The control groups of the run say for how long they were stopped: an eighth of the training or
 more.
 
 **When it is wrong.** Other programs in the same container may have used the quota.

@@ -10,7 +10,7 @@
 
     python train.py
 
-**How it is found.** Stacks pass functions of a tracer or a profiler in a tenth of the training or more; or the
+**How it is found.** Stacks pass functions of a tracer or a profiler in an eighth of the training or more; or the
 interpreter had a tracing or profiling function set where stacks were seen, or `cProfile` was begun. Then the bound is
 all that Python takes meanwhile.
 

@@ -12,7 +12,7 @@ milliseconds.
 
     OMP_NUM_THREADS=1 python train.py              # or torch.set_num_threads(1)
 
-**How it is found.** The process neither ran nor was ready to run for a tenth of the training or more, while it was in
+**How it is found.** The process neither ran nor was ready to run for an eighth of the training or more, while it was in
 PyTorch on a CPU.
 
 **When it is wrong.** Operations on large batches or images take long enough to be shared where cores are free.

@@ -13,7 +13,7 @@ as the same in NumPy or PyTorch.
     for index in reversed(range(len(rewards))):    # each value once, or scipy.signal.lfilter
         total = returns[index] = rewards[index] + gamma * total
 
-**How it is found.** Stacks that pass a function of the program's own, or a line that calls a library, have a tenth
+**How it is found.** Stacks that pass a function of the program's own, or a line that calls a library, have an eighth
 of the training or more. Nearly all of the function's time is for one stage, or for none. Of the training loop itself
 a line is named that has this time alone, or with functions in C.
 

@@ -10,7 +10,7 @@
 
     infos.append(dict(info))                       # or array.copy() of what does change
 
-**How it is found.** Stacks pass them in a tenth of the training or more.
+**How it is found.** Stacks pass them in an eighth of the training or more.
 
 **When it is wrong.** Where what is inside is changed later, each level that changes needs its copy.
 

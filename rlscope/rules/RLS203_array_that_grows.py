@@ -12,7 +12,7 @@ steps take four times as long.
     rewards = np.empty(n_steps)                    # once
     rewards[step] = reward
 
-**How it is found.** Stacks pass `append`, `insert`, `delete` or `resize` of NumPy in a tenth of the training or
+**How it is found.** Stacks pass `append`, `insert`, `delete` or `resize` of NumPy in an eighth of the training or
 more. Lines of the program count, too, that put an array together from itself: `x = np.concatenate([x, y])`.
 
 **When it is wrong.** On arrays of a few elements a list is as good, and easier.

@@ -13,7 +13,7 @@ middle: a batch of 256 from 100,000 takes milliseconds. Then the elements have t
     indices = rng.integers(size, size=256)
     observations = self.observations[indices]      # an array, written in turn
 
-**How it is found.** Stacks pass `random.sample` or `random.choices` in a tenth of the training or more.
+**How it is found.** Stacks pass `random.sample` or `random.choices` in an eighth of the training or more.
 
 **When it is wrong.** A batch drawn so may have an element twice, which changes learning little.
 

@@ -15,7 +15,7 @@ s.
     for step in range(steps):
         train(step)
 
-**How it is found.** Collections have a tenth of the training or more, those that Python begins itself too.
+**How it is found.** Collections have an eighth of the training or more, those that Python begins itself too.
 
 **When it is wrong.** Cycles that hold memory of a GPU need a collection now and then: each thousand steps, say.
 

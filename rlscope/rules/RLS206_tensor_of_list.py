@@ -11,7 +11,7 @@ the same is copied as a whole.
 
     batch = torch.from_numpy(np.stack(observations))
 
-**How it is found.** Calls of `torch.tensor`, `torch.as_tensor` and the constructors of types have a tenth of the
+**How it is found.** Calls of `torch.tensor`, `torch.as_tensor` and the constructors of types have an eighth of the
 training or more.
 
 **When it is wrong.** Of one large array the time is that of copying it: `torch.from_numpy` does not copy.

@@ -12,7 +12,7 @@ own numbers and NumPy's arrays cost a tenth of that, an operation on the whole t
 
     deltas = rewards + gamma * values[1:] - values[:-1]
 
-**How it is found.** Calls such as `.item()` and `[...]` of tensors have a tenth of the training or more, and there
+**How it is found.** Calls such as `.item()` and `[...]` of tensors have an eighth of the training or more, and there
 are more of them than timesteps.
 
 **When it is wrong.** Where one number is all that is wanted, such as an action, it has to be taken out.

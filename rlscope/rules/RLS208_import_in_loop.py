@@ -13,7 +13,7 @@ folders, each time that it is asked for.
 
     import matplotlib.pyplot as plt                # at the head of the file
 
-**How it is found.** Imports in the training loop have a tenth of it or more, or lines in functions with an `import`.
+**How it is found.** Imports in the training loop have an eighth of it or more, or lines in functions with an `import`.
 
 **When it is wrong.** In a short run an import may have much of the time, and of the long one nothing.
 

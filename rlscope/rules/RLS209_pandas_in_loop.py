@@ -13,7 +13,7 @@ its label, and for setting a cell. To append a row copies the whole table.
     rows.append(row)                               # pd.DataFrame(rows) at the end
     price = self.close[self.step]                  # prices["close"].to_numpy() at the beginning
 
-**How it is found.** Stacks pass functions of pandas in a tenth of the training or more.
+**How it is found.** Stacks pass functions of pandas in an eighth of the training or more.
 
 **When it is wrong.** Where large tables are computed on as a whole, pandas is the right tool.
 

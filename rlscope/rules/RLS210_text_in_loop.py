@@ -11,7 +11,7 @@ milliseconds, as bytes of an array microseconds.
 
     socket.send(observation.tobytes())
 
-**How it is found.** Stacks pass `json`, `yaml` or `xml` in a tenth of the training or more.
+**How it is found.** Stacks pass `json`, `yaml` or `xml` in an eighth of the training or more.
 
 **When it is wrong.** A protocol of others may need it; then ask for less at once.
 

@@ -12,7 +12,7 @@ programs that ask others again and again sleep in between.
 
     simulator.ready.wait()                         # which returns at once
 
-**How it is found.** Waits in functions that sleep have a tenth of the training or more, also in processes that are
+**How it is found.** Waits in functions that sleep have an eighth of the training or more, also in processes that are
 waited for.
 
 **When it is wrong.** A robot of flesh and steel needs its time.

@@ -14,7 +14,7 @@
     index = tree.sample(rng.random(64) * tree.total)           # a sum tree, or np.searchsorted of sums kept
 
 **How it is found.** Lines of the program that call `choice` with `p` or `replace=False`, or `random.choices` with
-`weights`, have a tenth of the training
+`weights`, have an eighth of the training
 or more.
 
 **When it is wrong.** Where all sums change between two draws there is nothing to keep.

@@ -12,8 +12,8 @@ element after the other: 1 ms for 100,000.
 
     buffer[step % capacity] = transition           # or collections.deque(maxlen=capacity)
 
-**How it is found.** Lines of the program that do this, `del buffer[0]` too, have a tenth of the training or more. What
-is looked through is given a list or a deque in the same file.
+**How it is found.** Lines of the program that do this, `del buffer[0]` too, have an eighth of the training or more.
+What is looked through is given a list or a deque in the same file.
 
 **When it is wrong.** Of an object that is no list the line is slow for another reason.
 """

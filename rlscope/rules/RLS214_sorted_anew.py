@@ -13,7 +13,7 @@
         threshold = np.percentile(self.all_returns[-10_000:], 90)
     worst = heap[0]                                         # heapq, or np.argpartition for the few largest
 
-**How it is found.** Lines that sort, or ask for percentiles and medians, have a tenth of the training or more. They
+**How it is found.** Lines that sort, or ask for percentiles and medians, have an eighth of the training or more. They
 do so in Python, NumPy or PyTorch.
 
 **When it is wrong.** Where all of it is new each time it has to be sorted.

@@ -12,7 +12,7 @@ each small array for its shape.
     self.observations[index] = observation          # an array of the buffer's whole size, when it comes in
     observations = self.observations[indices]
 
-**How it is found.** Lines of the program that make NumPy arrays of lists, or put many arrays together, have a tenth
+**How it is found.** Lines of the program that make NumPy arrays of lists, or put many arrays together, have an eighth
 of the training or more.
 
 **When it is wrong.** Of an array `np.array` copies: then less copying is the change.

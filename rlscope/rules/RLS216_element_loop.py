@@ -21,7 +21,8 @@ tenth of the training or more, with what arrays and tensors do there.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
+from typing import TypeGuard
 
 from rlscope.rules.evidence import Evidence
 from rlscope.rules.finding import Found
@@ -41,16 +42,36 @@ def find(evidence: Evidence) -> Iterator[Found]:
 
 
 def _is_in_loop(line: Line) -> str:
-    if line.loop is None or not _takes_elements(line.loop.node):
-        return ""
-    is_arithmetic = all(name in _CHEAP or name.startswith(_MODULES) for name in line.loop.called)
-    return f"the loop of line {line.loop.node.lineno}" if is_arithmetic else ""
+    if line.loop is not None and _takes_elements(line.loop.node) and all(map(_is_arithmetic, line.loop.called)):
+        return f"the loop of line {line.loop.node.lineno}"
+    inner = (node for node in line.nodes if isinstance(node, ast.ListComp | ast.GeneratorExp))
+    return next((f"the loop of line {node.lineno}" for node in inner if _computes_elements(node, line)), "")
+
+
+def _is_arithmetic(name: str) -> bool:
+    return name in _CHEAP or name.startswith(_MODULES)
+
+
+def _computes_elements(node: ast.ListComp | ast.GeneratorExp, line: Line) -> bool:
+    """Return whether elements are taken out by a number of a comprehension, and nothing but arithmetic is called."""
+    numbers = {each.id for generator in node.generators for each in ast.walk(generator.target) if _is_name(each)}
+    inside = {id(each) for each in ast.walk(node.elt)}
+    called = (call.name for call in line.calls if id(call.node) in inside)
+    return _is_taken_by(numbers, ast.walk(node.elt)) and all(map(_is_arithmetic, called))
+
+
+def _is_name(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name)
+
+
+def _is_taken_by(numbers: Collection[str], nodes: Iterable[ast.AST]) -> bool:
+    """Return whether something is taken out by one of these numbers."""
+    indices = (each.slice for each in nodes if isinstance(each, ast.Subscript))
+    return any(_is_name(each) and each.id in numbers for index in indices for each in ast.walk(index))
 
 
 def _takes_elements(loop: ast.For | ast.While) -> bool:
     """Return whether elements are taken out by a number of the loop."""
     added = [each.target for each in ast.walk(loop) if isinstance(each, ast.AugAssign)]
     counted = added if isinstance(loop, ast.While) else ast.walk(loop.target)
-    numbers = {each.id for each in counted if isinstance(each, ast.Name)}
-    indices = (each.slice for each in ast.walk(loop) if isinstance(each, ast.Subscript))
-    return any(isinstance(each, ast.Name) and each.id in numbers for index in indices for each in ast.walk(index))
+    return _is_taken_by({each.id for each in counted if _is_name(each)}, ast.walk(loop))

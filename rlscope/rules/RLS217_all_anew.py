@@ -12,8 +12,8 @@
     self.mean += (x - self.mean) / self.count      # Welford's method for the variance
     self.highest = max(self.highest, priority)     # or a sum tree
 
-**How it is found.** Lines of the program that compute one number of an attribute have a tenth of the training or more.
-That is `sum`, `max`, `mean`, `std` and the like, of NumPy or of Python.
+**How it is found.** Lines of the program that compute one number of an attribute have an eighth of the training or
+more. That is `sum`, `max`, `mean`, `std` and the like, of NumPy or of Python.
 
 **When it is wrong.** What is stored may be another batch each time.
 """

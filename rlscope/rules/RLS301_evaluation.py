@@ -11,7 +11,7 @@
 
     EvalCallback(eval_env, eval_freq=20_000, n_eval_episodes=5)
 
-**How it is found.** Evaluation has a tenth of the time or more: callbacks and functions of libraries, and what is
+**How it is found.** Evaluation has an eighth of the time or more: callbacks and functions of libraries, and what is
 marked with `rlscope.phase("evaluation")`.
 
 **When it is wrong.** Where early stopping depends on it, it may be worth its time.

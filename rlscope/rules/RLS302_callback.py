@@ -12,7 +12,7 @@
     def _on_rollout_end(self):
         self.plot(self.rewards)
 
-**How it is found.** Callbacks of libraries have a tenth of the time or more, without evaluation, checkpoints,
+**How it is found.** Callbacks of libraries have an eighth of the time or more, without evaluation, checkpoints,
 logging and rendering in them, which have rules of their own.
 
 **When it is wrong.** What the callback does may be a part of the algorithm.

@@ -10,8 +10,8 @@
 
     CheckpointCallback(save_freq=100_000, save_path="models")
 
-**How it is found.** Checkpoints have a tenth of the time or more: `torch.save`, what libraries save, `numpy.save`, and
-lines of the program that call `pickle.dump`.
+**How it is found.** Checkpoints have an eighth of the time or more: `torch.save`, what libraries save, `numpy.save`,
+and lines of the program that call `pickle.dump`.
 
 **When it is wrong.** On machines that may be taken away at any time, what is lost without them counts as well.
 

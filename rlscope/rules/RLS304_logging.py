@@ -13,7 +13,7 @@ much more, and services are asked over the network.
     if step % 1_000 == 0:
         writer.add_histogram("weights", weights, step)
 
-**How it is found.** Logging has a tenth of the time or more: TensorBoard, Weights & Biases, Python's `logging`,
+**How it is found.** Logging has an eighth of the time or more: TensorBoard, Weights & Biases, Python's `logging`,
 loggers of libraries.
 
 **When it is wrong.** Nothing speaks for slow logging.

@@ -11,7 +11,7 @@ display, 30 to 60 times a second.
 
     env = gymnasium.make("CartPole-v1")
 
-**How it is found.** Rendering has a tenth of the time or more, in `step` as well.
+**How it is found.** Rendering has an eighth of the time or more, in `step` as well.
 
 **When it is wrong.** Where the policy sees pictures, they have to be made: then make them small.
 

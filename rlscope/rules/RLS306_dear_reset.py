@@ -13,7 +13,7 @@ that is most of the simulation.
     def __init__(self, path):
         self.model = load_model(path)              # reset() restores its state only
 
-**How it is found.** Stacks pass functions of the name `reset` in simulation for a tenth of the training or more,
+**How it is found.** Stacks pass functions of the name `reset` in simulation for an eighth of the training or more,
 and for longer than functions of the name `step`. One `reset` that the loop asks for does not count: any training
 begins with it.
 

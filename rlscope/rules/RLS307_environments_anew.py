@@ -15,7 +15,7 @@ anew.
     for episode in range(episodes):
         observation, _ = env.reset()
 
-**How it is found.** Stacks pass `gymnasium.make` or `gym.make` in a tenth of the training or more, or PyBullet loads
+**How it is found.** Stacks pass `gymnasium.make` or `gym.make` in an eighth of the training or more, or PyBullet loads
 files that describe a world.
 
 **When it is wrong.** Some environments have no `reset` that works; then keep several, and make them beside the

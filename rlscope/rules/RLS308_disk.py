@@ -10,7 +10,7 @@
 
     file.write(line)                               # Python writes when 8 KB are there
 
-**How it is found.** Waits for the disk have a tenth of the training or more, or functions that write and read
+**How it is found.** Waits for the disk have an eighth of the training or more, or functions that write and read
 files.
 
 **When it is wrong.** What must not be lost when the machine fails has to be written.

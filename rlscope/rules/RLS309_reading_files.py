@@ -15,8 +15,8 @@
         self.levels = json.load(open("levels.json"))
         self.data = dict(np.load("data.npz"))      # all arrays, in memory
 
-**How it is found.** Stacks pass functions that read whole files in a tenth of the training or more. They are of NumPy,
-PyTorch, pandas, Pillow, h5py, json and Stable-Baselines3, or lines with `pickle.load`, `read_text` and the like.
+**How it is found.** Stacks pass functions that read whole files in an eighth of the training or more. They are of
+NumPy, PyTorch, pandas, Pillow, h5py, json and Stable-Baselines3, or lines with `pickle.load`, `read_text` and the like.
 
 **When it is wrong.** Data that is larger than memory has to be read as it is needed, by workers of a DataLoader.
 """

@@ -12,7 +12,7 @@ processes there are, the longer the messages take altogether.
     envs = DummyVecEnv([make] * 8)
 
 **How it is found.** All work of the processes that were waited for would take less time in one process than the
-waits for it. Messages have a tenth of the training or more.
+waits for it. Messages have an eighth of the training or more.
 
 **When it is wrong.** Environments that become heavier later belong into processes of their own.
 
@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from rlscope.analysis.account.account import AccountRow, group_name
 from rlscope.analysis.account.causes import Cause
-from rlscope.rules.evidence import LARGE_MESSAGE_BYTES, Evidence, where
+from rlscope.rules.evidence import LARGE_MESSAGE_BYTES, VECTORS_IN_PROCESSES, Evidence, where
 from rlscope.rules.finding import Found
 from rlscope.text.numbers import duration
 
@@ -31,7 +31,6 @@ TRIAL = "one-process"
 
 #: What one process would not do of what several do for it.
 _OF_SEVERAL = (Cause.MESSAGES, Cause.PICKLING, Cause.NO_CORE, Cause.SLOWEST, Cause.PROCESSES)
-_MAKERS = ("SubprocVecEnv", "AsyncVectorEnv", "SubprocVectorEnv", "ParallelEnv")
 #: It is worth a change where the work takes no more of the waits than this.
 _MOST_WORK = 0.9
 
@@ -60,5 +59,5 @@ def find(evidence: Evidence) -> Iterator[Found]:
             # Without messages there is nothing to pack; of large ones another rule says more.
             is_large = evidence.message_bytes >= LARGE_MESSAGE_BYTES
             seconds = messages_s + (0.0 if is_large else evidence.seconds(Cause.PICKLING))
-            place = evidence.made(_MAKERS, evidence.at(Cause.MESSAGES))
+            place = evidence.made(VECTORS_IN_PROCESSES, evidence.at(Cause.MESSAGES))
             yield Found(f"{change}{where(place)}", "account: cause=messages", seconds, place)

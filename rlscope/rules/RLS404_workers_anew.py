@@ -13,7 +13,7 @@
     for epoch in range(epochs):
         for batch in loader: ...
 
-**How it is found.** Starting and ending processes that lived one after the other has a tenth of the training or
+**How it is found.** Starting and ending processes that lived one after the other has an eighth of the training or
 more.
 
 **When it is wrong.** Workers that leak memory may have to be replaced now and then.

@@ -11,7 +11,7 @@
     envs = SubprocVecEnv([make_small, make_small, make_small])      # or AsyncVectorEnv that sends what is there
 
 **How it is found.** One of several processes that are waited for works for longer than the others, and waits for it
-have a tenth of the training or more. Or the one that paces the run works for so much longer than those like it.
+have an eighth of the training or more. Or the one that paces the run works for so much longer than those like it.
 
 **When it is wrong.** Where each worker is the slowest in turn, the reason is chance, and this rule finds nothing.
 

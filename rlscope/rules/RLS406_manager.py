@@ -11,7 +11,7 @@ back. That takes 100 µs, in a process's own dict 50 ns.
 
     weights = torch.zeros(size).share_memory_()    # or multiprocessing.shared_memory
 
-**How it is found.** Stacks pass `multiprocessing.managers` in a tenth of the training or more.
+**How it is found.** Stacks pass `multiprocessing.managers` in an eighth of the training or more.
 
 **When it is wrong.** For what is asked for once in a second it is as good as anything.
 

@@ -14,7 +14,7 @@
         batch = replay.sample(256)
     learn(batch)
 
-**How it is found.** Waits for locks that a `with` statement takes have a tenth of the training or more.
+**How it is found.** Waits for locks that a `with` statement takes have an eighth of the training or more.
 
 **When it is wrong.** A lock that stands for an answer of another thread is no lock to shorten.
 

@@ -12,7 +12,7 @@
     with ThreadPoolExecutor(32) as pool:
         rewards = [*pool.map(ask, prompts)]
 
-**How it is found.** Waits for the network, for no process of the run, have a tenth of the training or more.
+**How it is found.** Waits for the network, for no process of the run, have an eighth of the training or more.
 
 **When it is wrong.** Where one answer is needed for the next question.
 """

@@ -10,7 +10,7 @@ r"""Start other programs less often, or beside the loop.
 
     simulator.stdin.write(f"{path}\n")             # of one program that stays
 
-**How it is found.** Waits for the end of other programs have a tenth of the training or more. So have functions of
+**How it is found.** Waits for the end of other programs have an eighth of the training or more. So have functions of
 `subprocess` that start one or wait for its answer.
 
 **When it is wrong.** Simulators that can do no more than one run have to be started again.

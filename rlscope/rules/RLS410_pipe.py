@@ -14,7 +14,7 @@
     engine.stdin.write(encode_all(observations)); engine.stdin.flush()
     actions = [engine.stdout.readline() for _ in observations]
 
-**How it is found.** Waits in pipes to which no process of the run writes have a tenth of the training or more. So
+**How it is found.** Waits in pipes to which no process of the run writes have an eighth of the training or more. So
 do waits until one of several is ready.
 
 **When it is wrong.** Where the program at the other end works all the time, it is its work that counts.

@@ -10,7 +10,7 @@
 
     DataLoader(data, batch_size=64, num_workers=4, persistent_workers=True)
 
-**How it is found.** The training is in a DataLoader for a tenth of its time or more. The loader has one worker or
+**How it is found.** The training is in a DataLoader for an eighth of its time or more. The loader has one worker or
 none, and the run leaves cores idle.
 
 **When it is wrong.** Where reading the disk takes the time, more workers read no faster.

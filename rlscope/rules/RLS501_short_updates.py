@@ -12,7 +12,7 @@ consist of such calls alone; four times as large a batch takes hardly longer.
     model = SAC("MlpPolicy", env, train_freq=64, gradient_steps=16, batch_size=256)
 
 **How it is found.** There is an update for each fourth timestep or more often, calls of PyTorch take less than 20
-µs on average, and updates have a tenth of the training or more.
+µs on average, and updates have an eighth of the training or more.
 
 **When it is wrong.** It changes what is learned from how many timesteps: compare the rewards.
 

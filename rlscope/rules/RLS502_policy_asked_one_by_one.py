@@ -13,7 +13,7 @@ environments at once takes hardly longer than for one.
     actions = policy(torch.stack(observations))
 
 **How it is found.** The networks answer as often as there are timesteps, or more often, and at most each tenth
-timestep has an update. Calls of PyTorch take less than 20 µs on average. Inference has a tenth of the training or
+timestep has an update. Calls of PyTorch take less than 20 µs on average. Inference has an eighth of the training or
 more.
 
 **When it is wrong.** With one environment there is one observation at a time: then step several.

@@ -11,7 +11,7 @@
     if arguments.debug:
         torch.autograd.set_detect_anomaly(True)
 
-**How it is found.** The program turned it on, and updates have a tenth of the training or more.
+**How it is found.** The program turned it on, and updates have an eighth of the training or more.
 
 **When it is wrong.** While a NaN is looked for it is the right tool.
 

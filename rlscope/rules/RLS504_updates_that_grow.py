@@ -12,7 +12,7 @@ updates before it. Each takes longer than the one before.
     output, state = network(batch, state.detach())
 
 **How it is found.** Updates take longer from one to the next, with an interval above zero. What they take more than
-at first is a tenth of the training or more.
+at first is an eighth of the training or more.
 
 **When it is wrong.** Where batches or networks grow on purpose.
 

@@ -11,7 +11,7 @@ small network that takes longer than its `backward`.
 
     torch.optim.Adam(network.parameters(), fused=True)
 
-**How it is found.** Stacks pass functions such as `_single_tensor_adam` in a tenth of the training or more.
+**How it is found.** Stacks pass functions such as `_single_tensor_adam` in an eighth of the training or more.
 
 **When it is wrong.** Some optimizers have no `fused`: then `foreach=True`. The last bits of the result differ.
 

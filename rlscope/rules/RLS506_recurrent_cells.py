@@ -11,7 +11,7 @@
 
     outputs, (hidden, cell) = self.lstm(inputs, (hidden, cell))     # torch.nn.LSTM
 
-**How it is found.** Stacks pass `LSTMCell`, `GRUCell` or `RNNCell` of PyTorch in updates in a tenth of the training
+**How it is found.** Stacks pass `LSTMCell`, `GRUCell` or `RNNCell` of PyTorch in updates in an eighth of the training
 or more.
 
 **When it is wrong.** Where states are reset in the middle of a sequence, it has to be cut there first.

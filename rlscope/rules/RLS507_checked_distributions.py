@@ -12,7 +12,7 @@ calls on the CPU, and a wait for a GPU.
     torch.distributions.Distribution.set_default_validate_args(False)      # once
 
 **How it is found.** Stacks pass what checks, `torch/distributions/constraints.py` and the initializer of
-`Distribution`, in a tenth of the training or more.
+`Distribution`, in an eighth of the training or more.
 
 **When it is wrong.** While a NaN is looked for they are a help.
 

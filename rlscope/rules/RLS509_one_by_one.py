@@ -12,7 +12,7 @@ one by one takes 20 times as long as all at once.
 
     actions = policy(torch.stack(observations)).argmax(-1)
 
-**How it is found.** What is called in a loop is given the loop's own variable. A tenth of the training or more is
+**How it is found.** What is called in a loop is given the loop's own variable. An eighth of the training or more is
 inference there.
 
 **When it is wrong.** Where each answer needs the one before there is nothing to put together.

@@ -12,7 +12,7 @@ each.
     update = torch.compile(update, mode="reduce-overhead")      # one CUDA graph
 
 **How it is found.** The GPU waits for launches of kernels that are shorter than the time from one to the next, for
-a tenth of the training or more.
+an eighth of the training or more.
 
 **When it is wrong.** Small networks are often faster on the CPU, without any GPU.
 

@@ -11,7 +11,7 @@ take 10 µs each.
 
     batch = observations.pin_memory().to("cuda", non_blocking=True)      # or keep the replay buffer on the GPU
 
-**How it is found.** The training waits in copies between the memories for a tenth of its time or more.
+**How it is found.** The training waits in copies between the memories for an eighth of its time or more.
 
 **When it is wrong.** Data that does not fit on the GPU has to be copied once.
 

@@ -11,7 +11,7 @@ has nothing to do until the next launch.
 
     losses.append(loss.detach())                   # and torch.stack(losses).cpu() at the end
 
-**How it is found.** The CPU waits in a hundred such calls or more for a tenth of the training, and the GPU does
+**How it is found.** The CPU waits in a hundred such calls or more for an eighth of the training, and the GPU does
 nothing for as long.
 
 **When it is wrong.** Actions have to come out of the GPU: one copy for all environments. Where the GPU is busy all

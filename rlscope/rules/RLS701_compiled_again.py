@@ -12,7 +12,7 @@ seconds.
 
     update(pad(batch), torch.tensor(step))         # one shape, and numbers as tensors
 
-**How it is found.** Compiling has a tenth of the training or more; of functions that were compiled before alone,
+**How it is found.** Compiling has an eighth of the training or more; of functions that were compiled before alone,
 where that is known. What is compiled again after `torch.compiler.reset()` is one of these.
 
 **When it is wrong.** In a short run the first compiling may have much of the time.

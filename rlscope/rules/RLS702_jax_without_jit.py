@@ -11,7 +11,7 @@
 
     update = jax.jit(update)                       # once, before the loop
 
-**How it is found.** Stacks pass JAX's evaluation of single operations in a tenth of the training or more.
+**How it is found.** Stacks pass JAX's evaluation of single operations in an eighth of the training or more.
 
 **When it is wrong.** What depends on values, not only on shapes, cannot be compiled as it is.
 

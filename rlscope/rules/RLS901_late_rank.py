@@ -11,7 +11,7 @@
 
     evaluate_in_another_process(policy)            # or a share of the episodes on each rank
 
-**How it is found.** One rank is the last in most parts of the run, and the others wait for it for a tenth of the
+**How it is found.** One rank is the last in most parts of the run, and the others wait for it for an eighth of the
 training or more.
 
 **When it is wrong.** Where each is the last in turn, the reason is chance, and this rule finds nothing.

@@ -11,7 +11,7 @@ batch is empty, or the GPU does nothing.
 
     samples = generate(prompts, max_tokens=4096)   # or partial rollouts, which go on in the next iteration
 
-**How it is found.** The time from when 90 % of an iteration's samples are complete to the last one sums to a tenth
+**How it is found.** The time from when 90 % of an iteration's samples are complete to the last one sums to an eighth
 of the training or more.
 
 **When it is wrong.** Answers that are cut short teach to be short.

@@ -11,7 +11,7 @@ same, and those that are too old, are discarded after they were made.
 
     prompts = curriculum.undecided(prompts)        # leave out what was always or never solved
 
-**How it is found.** The share of tokens in discarded samples, of the time in inference, is a tenth of the training
+**How it is found.** The share of tokens in discarded samples, of the time in inference, is an eighth of the training
 or more.
 
 **When it is wrong.** A filter may be worth what it throws away.

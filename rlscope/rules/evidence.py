@@ -31,11 +31,13 @@ _AROUND = (Cause.STARTING_UP, Cause.AFTERWARDS, Cause.RECORDING)
 _PARTS = tuple(part.value for part in LifePart if part not in (LifePart.STARTING_UP, LifePart.AFTERWARDS))
 _PURPOSES = tuple(purpose.value for purpose in OF_PART.values())
 #: What is about a smaller share of the training is not worth a change.
-LEAST_SHARE = 0.1
+LEAST_SHARE = 0.125
 #: More processes need so much of a core that nobody used.
 LEAST_IDLE = 0.5
 #: Messages with more on average take time by what is in them, not by how many they are.
 LARGE_MESSAGE_BYTES = 10_000
+#: Classes of libraries that step environments in processes, and send their messages.
+VECTORS_IN_PROCESSES = ("SubprocVecEnv", "AsyncVectorEnv", "SubprocVectorEnv", "ParallelEnv")
 #: Where PyTorch's calls are shorter on average, their number takes time, and not what is in a batch.
 SHORT_CALL_S = 20e-6
 _PYTORCH, _BACKWARD = "torch.", ".run_backward"
