@@ -10,6 +10,7 @@ LIBRARIES = {
         "torch": ("torch",),
         "torch_compile": ("torch",),
         "torch_data": ("torch",),
+        "tensorboard": ("torch", "tensorboardX"),
         "torch_distributed": ("torch",),
         "torch_functional_collectives": ("torch",),
         "ranges": ("torch", "nvtx"),

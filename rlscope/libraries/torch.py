@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rlscope import _native
-from rlscope.model import ANOMALIES, CHECKPOINT, LOG, Category
+from rlscope.model import ANOMALIES, CHECKPOINT, Category
 from rlscope.record.blocking import DISK
 from rlscope.record.declared.hooks import scope_of
 from rlscope.record.declared.kinds import Boundary, Hook, MethodHook, ProfilerHook, WrapperHook
@@ -122,23 +122,6 @@ HOOKS: tuple[Hook, ...] = (
     MethodHook(ANOMALY_MODE, "detect_anomaly", "__enter__", (), after=_note_anomalies),
     WrapperHook("torch", ("set_num_threads",), _noting_threads, is_always=True),
     *(WrapperHook(module, ("save",), _unless_into_memory) for module in ("torch.serialization", "torch")),
-    *(
-        MethodHook("torch.utils.tensorboard.writer", "SummaryWriter", method, (LOG,))
-        for method in (
-            "add_scalar",
-            "add_scalars",
-            "add_histogram",
-            "add_image",
-            "add_images",
-            "add_video",
-            "add_figure",
-            "add_text",
-            "add_hparams",
-            "add_graph",
-            "flush",
-            "close",
-        )
-    ),
     # torch.profiler and torch.autograd.profiler prepare, enable and disable every recording. The function that is told
     # of the end is replaced, not the one that disables: that one would show in the profile.
     ProfilerHook(

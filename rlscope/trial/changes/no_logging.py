@@ -39,7 +39,8 @@ def prepare(making: Making) -> None:
     def of_wandb(module: ModuleType) -> None:
         making.replace(module.Run, "log", silent("wandb.log", "wandb.log(...) more rarely"))
 
-    making.after_import("torch.utils.tensorboard.writer", of_tensorboard)
+    for writer in ("torch.utils.tensorboard.writer", "tensorboardX.writer"):
+        making.after_import(writer, of_tensorboard)
     making.after_import("stable_baselines3.common.logger", of_stable_baselines3)
     making.after_import("logging", of_python)
     making.after_import("wandb.sdk.wandb_run", of_wandb)
