@@ -1,4 +1,4 @@
-"""What tensorboardX is given is logged, also where nothing imports PyTorch."""
+"""What tensorboardX is given is logged."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,11 +8,8 @@ from recording import Recording
 
 def test_what_a_writer_is_given_is_logged(record_pytorch: Callable[..., Recording], tmp_path: Path) -> None:
     recording = record_pytorch("tensorboardx_few.py", tmp_path / "logs")
-    assert not recording.printed["torch"]
     (row,) = (row for row in recording.analysis["durations"] if row["operation"] == "log")
     assert row["count"] == recording.printed["calls"] + 1  # and `close`
-    inside = [row["seconds"] for row in recording.analysis["breakdown"] if row["phase"] == "measured"]
-    logged = [
-        row for row in recording.analysis["breakdown"] if row["phase"] == "measured" and row["operation"] == "log"
-    ]
-    assert sum(row["seconds"] for row in logged) > 0.8 * sum(inside)
+    inside = [row for row in recording.analysis["breakdown"] if row["phase"] == "measured"]
+    logged_s = sum(row["seconds"] for row in inside if row["operation"] == "log")
+    assert logged_s > 0.8 * sum(row["seconds"] for row in inside)
