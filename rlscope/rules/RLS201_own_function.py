@@ -34,6 +34,8 @@ from rlscope.text import line_text
 IS_GENERAL = True
 #: What is not the algorithm's own work may be the program's own code alone: environments, and what is in no stage.
 _OWN = (Cause.SIMULATION, Cause.NO_STAGE, Cause.NO_LOOP)
+#: A script's own code is called by nobody.
+_NO_FUNCTION = ("", "<module>")
 _OF_CPU = tuple(category.label for category in (Category.PYTHON, Category.NATIVE, Category.BACKEND))
 
 
@@ -41,7 +43,7 @@ def find(evidence: Evidence) -> Iterator[Found]:
     """Look for functions and lines of the program's own code on which nothing else depends."""
     groups: list[list[AccountRow]] = []
     for row in evidence.training:
-        if row.apart and Cause(row.cause) in _OWN and row.category in _OF_CPU:
+        if row.apart not in _NO_FUNCTION and Cause(row.cause) in _OWN and row.category in _OF_CPU:
             same = next((each for each in groups if any(_are_one(other, row) for other in each)), None)
             if same is None:
                 groups.append([row])
@@ -60,7 +62,7 @@ def find(evidence: Evidence) -> Iterator[Found]:
             change += f", from {' and '.join(line_text(each.file, each.line) for each in callers)}"
         yield Found(change, f"account: apart={same[0].apart}", seconds, place)
     for row in evidence.training:
-        if not row.apart and _is_line_alone(row):
+        if row.apart in _NO_FUNCTION and _is_line_alone(row):
             seconds, place = row.seconds * row.line_share, place_of(row)
             line = evidence.line_at(place)
             written = f"`{line.statement}` " if line is not None and line.statement else "this line "

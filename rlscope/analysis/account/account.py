@@ -89,6 +89,8 @@ _TRAINING = tuple(part.value for part in LifePart if part not in (LifePart.START
 _NEARLY_ALL = 0.9
 #: A row in no stage with such a share of the wall time is divided by the lines that lead to it.
 _LEAST_DIVIDED = 0.05
+#: What is called on one line stands for a function of which it has so much.
+_MOST_OF_FUNCTION = 0.75
 #: Layers in which a thread works, in which stacks tell some causes.
 _OF_CPU = tuple(each.label for each in (Category.PYTHON, Category.NATIVE, Category.SIMULATOR, Category.BACKEND))
 #: What was called begins so where it was a module's code, when that was imported.
@@ -260,7 +262,8 @@ def _apart(found: OwnLine, cause: Cause, called: str) -> str:
     is_own = found.is_apart and not hands_on
     if called.startswith(IMPORTING) or (cause.is_known and not is_own):
         return ""
-    if is_own and not (is_called and is_public(found.entry)):
+    is_most = found.line_share >= _MOST_OF_FUNCTION * found.share
+    if is_own and not (is_called and is_public(found.entry) and is_most):
         return found.function
     return called if is_called or (found.native and not found.called) else ""
 
