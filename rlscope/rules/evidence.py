@@ -339,15 +339,16 @@ class Evidence:
             return None
         _, function, process = max(found)
         said = written(function) if _is_in_file(function) else function
+        place = Place()
         if is_whole and is_on_line is not None:
             place = self._place_that_counts(process, wanted[process], is_on_line)
-        else:
+        if not place.line:
             is_passing = {id(time) for time in wanted[process]}
             place = _place_of_line(self._lines.stacks(process).own_line(lambda time: id(time) in is_passing))
         return Passing(said, sum(seconds for seconds, _, _ in found), place)
 
     def _place_that_counts(self, process: str, times: Sequence[StackTime], is_on_line: Callable[[Line], str]) -> Place:
-        """Return the line on which is what counts, with most of these times."""
+        """Return the line on which is what counts, with most of these times; none where functions were looked for."""
         stacks = self._lines.stacks(process)
         seconds: dict[Place, float] = {}
         for time in times:

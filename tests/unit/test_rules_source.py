@@ -110,6 +110,8 @@ def test_who_calls_a_dear_function_from_several_places_is_told_of_them(tmp_path:
         ("for each in items:\n        x = self.policy(each)", True),
         ("for i in range(9):\n        x = self.policy(items[i])", True),
         ("for i in range(9):\n        x = self.policy(x)", False),  # as in a loop over steps
+        ("for each in items:\n        child = each.next(); x = self.policy(child)", True),
+        ("for i in range(9):\n        x = self.networks[i](items[i])", False),  # each has its own
         ("if p:\n        x = [self.policy(each) for each in items]", True),
         ("if p:\n        x = self.policy([len(each) for each in items])", False),  # which is given all
     ],
