@@ -48,10 +48,9 @@ def _gives_one(line: Line) -> str:
         # The variable of a comprehension is one of its own: a call around it is given all.
         return loop.union(*(names for node, names in inner if any(each is call for each in ast.walk(node))))
 
+    given = [call for call in line.calls if _asks(call) and elements(call.node) & _names(*call.node.args)]
     # Where each element has a network of its own, there is no call for all.
-    if any(not elements(call.node).isdisjoint(_names(call.node.func)) for call in line.calls if _asks(call)):
-        return ""
-    return line.first(lambda call: _asks(call) and not elements(call.node).isdisjoint(_names(*call.node.args)))
+    return "" if any(elements(call.node) & _names(call.node.func) for call in given) else given[0].text if given else ""
 
 
 def _asks(call: Call) -> bool:
