@@ -90,6 +90,28 @@ def test_a_line_of_the_loop_itself_is_named_where_no_other_rule_says_more(tmp_pa
     assert "`x = p.transformed(x)`" in found.change
 
 
+@pytest.mark.parametrize(
+    ("lines", "is_found"),
+    [
+        ("while not items:\n        pass", True),
+        ("while True:\n        if items: break", True),
+        ("while True:\n        if items: return items.pop()", True),
+        ("while p.get():\n        pass", False),  # it waits in there
+        ("while not items:\n        items = p.step(items)", False),
+        ("for _ in items:\n        pass", False),
+    ],
+)
+def test_a_loop_that_does_nothing_but_ask_is_found_beside_others(lines: str, is_found: bool, tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_text(f"{HEAD}    {lines}\n")
+    seen = "\n".join(f"{time} sees 0 <module>:{file}:1 main:{file}:{6 + time % 20 // 15}" for time in range(5, 100, 10))
+    alone = LOOP.format(seen=seen, file=file)
+    others = alone.replace("stacks 9", "thread 1\n100 + simulation\n101 -\nstacks 9")
+    found = [row for row in analyzed(tmp_path / "others", others).findings if row.code == "RLS412"]
+    assert [row.line in (6, 7) for row in found] == [True] * is_found
+    assert "RLS412" not in {row.code for row in analyzed(tmp_path / "alone", alone).findings}
+
+
 def test_who_calls_a_dear_function_from_several_places_is_told_of_them(tmp_path: Path) -> None:
     file = tmp_path / "a.py"
     file.write_text(HEAD)
