@@ -22,8 +22,9 @@ all that Python takes meanwhile.
 from collections.abc import Iterator
 
 from rlscope.model import Category
-from rlscope.rules.evidence import LEAST_STACKS, Evidence
+from rlscope.rules.evidence import Evidence
 from rlscope.rules.finding import Found
+from rlscope.rules.stacks import LEAST_STACKS
 
 _TRACERS = (
     "bdb.py ", "pdb.py ", "trace.py ", "cProfile.py ", "profile.py Profile.", "coverage/", "line_profiler/",

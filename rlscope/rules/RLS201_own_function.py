@@ -57,7 +57,7 @@ def find(evidence: Evidence) -> Iterator[Found]:
             f"call {function} less often, or make it cheaper: {evidence.share(seconds)} of the training pass it"
             f"{where(place)}"
         )
-        callers = evidence.callers(place) if function == place.function else []
+        callers = evidence.stacks.callers(place) if function == place.function else []
         if callers:
             change += f", from {' and '.join(line_text(each.file, each.line) for each in callers)}"
         yield Found(change, f"account: apart={same[0].apart}", seconds, place)

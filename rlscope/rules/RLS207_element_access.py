@@ -34,7 +34,7 @@ def find(evidence: Evidence) -> Iterator[Found]:
     """Look for elements that are taken out of tensors one by one."""
     counts = evidence.crossings(_TENSOR)
     count = sum(counts.get(f"{_TENSOR}{name}", 0) for name in _TAKING)
-    passing = evidence.passing(_NAMES.__contains__)
+    passing = evidence.stacks.passing(_NAMES.__contains__)
     if passing is not None and count > (evidence.tables.timesteps or 0):
         change = (
             f"work on whole tensors, or on lists and arrays: {count:,} calls such as {passing.function} have "

@@ -32,7 +32,7 @@ _ON_LINES = frozenset({"pickle.dump", "joblib.dump", "cloudpickle.dump", "dill.d
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for checkpoints, also those that the program packs and writes itself."""
-    packing = evidence.passing(lambda name: name.startswith(_SAVING), is_on_line=called(_ON_LINES))
+    packing = evidence.stacks.passing(lambda name: name.startswith(_SAVING), is_on_line=called(_ON_LINES))
     packed_s, saved_s = packing.seconds if packing is not None else 0.0, evidence.seconds(Cause.CHECKPOINT)
     if packed_s or saved_s:
         place = packing.place if packing is not None and packed_s > saved_s else evidence.made_for(Cause.CHECKPOINT)

@@ -25,8 +25,9 @@ begins with it.
 from collections.abc import Iterator
 
 from rlscope.model import SIMULATION
-from rlscope.rules.evidence import Evidence, bare_names, where
+from rlscope.rules.evidence import Evidence, where
 from rlscope.rules.finding import Found
+from rlscope.rules.stacks import bare_names
 
 UNLESS = ("RLS307", "RLS309")
 _RESET = "reset"
@@ -34,10 +35,10 @@ _RESET = "reset"
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for resets that take longer than steps."""
-    resets = evidence.passing(bare_names("reset"), SIMULATION)
+    resets = evidence.stacks.passing(bare_names("reset"), SIMULATION)
     if resets is None:
         return
-    steps = evidence.passing(bare_names("step"), SIMULATION)
+    steps = evidence.stacks.passing(bare_names("step"), SIMULATION)
     seconds = resets.seconds - evidence.mean_s(SIMULATION, _RESET)
     # The `step` of a vector of environments resets those that are done: that time is in both.
     if steps is None or 2 * seconds > steps.seconds:

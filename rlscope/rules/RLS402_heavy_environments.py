@@ -47,7 +47,7 @@ def find(evidence: Evidence) -> Iterator[Found]:
     cores = evidence.tables.cores
     if cores.usable is None or evidence.idle_cores < LEAST_IDLE:
         return
-    serial = evidence.passing(lambda name: name.startswith(_SERIAL))
+    serial = evidence.stacks.passing(lambda name: name.startswith(_SERIAL))
     steps = evidence.simulation_steps
     timesteps = evidence.tables.timesteps
     if serial is None or not steps or serial.seconds / steps < _MESSAGE_S:

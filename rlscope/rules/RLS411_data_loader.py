@@ -20,8 +20,9 @@ none, and the run leaves cores idle.
 
 from collections.abc import Iterator
 
-from rlscope.rules.evidence import LEAST_IDLE, MODULE, Evidence, where
+from rlscope.rules.evidence import LEAST_IDLE, Evidence, where
 from rlscope.rules.finding import Found
+from rlscope.rules.stacks import MODULE
 from rlscope.text.numbers import digits
 
 TRIAL = "loader-workers"
@@ -36,7 +37,7 @@ def find(evidence: Evidence) -> Iterator[Found]:
     if cores.usable is None or evidence.idle_cores < LEAST_IDLE:
         return
     workers = [row.process for row in evidence.tables.processes if row.process.startswith(_WORKER)]
-    loading = evidence.passing(lambda name: name.startswith(_LOADER) and not name.endswith(MODULE))
+    loading = evidence.stacks.passing(lambda name: name.startswith(_LOADER) and not name.endswith(MODULE))
     if loading is not None and len(workers) <= 1:
         place = evidence.made(("DataLoader",), loading.place)
         change = (

@@ -42,7 +42,7 @@ _WAITING = frozenset({"acquire", "get", "join", "recv", "select", "sleep", "wait
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for a process that asks busily while others of the run need its core."""
-    process, share, place = evidence.busy_in(_ASKING)
+    process, share, place = evidence.stacks.busy_in(_ASKING)
     if share >= _MOST and len(evidence.tables.processes) > 1:
         change = (
             f"let {process} wait, as get() does: for {percent(share)} of its time it asks whether something has come"
@@ -50,7 +50,7 @@ def find(evidence: Evidence) -> Iterator[Found]:
         )
         yield Found(change, "functions: purpose=training", evidence.seconds(Cause.NO_CORE), place, is_bound=False)
         return
-    spinning = evidence.passing(lambda name: False, is_on_line=_spins, is_whole=True)
+    spinning = evidence.stacks.passing(lambda name: False, is_on_line=_spins, is_whole=True)
     if spinning is not None and max(len(evidence.tables.processes), evidence.threads_in_operations) > 1:
         change = (
             f"wait, as get() does: {evidence.share(spinning.seconds)} of the training ask whether something has come"

@@ -31,7 +31,7 @@ _CLASSES = ("Adam", "AdamW", "SGD", "RMSprop", "Adagrad", "NAdam", "RAdam")
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for optimizers that update one parameter after the other."""
-    passing = evidence.passing(
+    passing = evidence.stacks.passing(
         lambda name: name.startswith("torch/optim/") and bare_name(name).startswith("_single_tensor")
     )
     if passing is not None:

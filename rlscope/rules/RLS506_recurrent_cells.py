@@ -33,10 +33,10 @@ _NATIVE = frozenset(f"torch.{kind}_cell" for kind in ("rnn_tanh", "rnn_relu", "l
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for cells that updates call step by step."""
-    passing = evidence.passing(lambda name: name.startswith(_CELLS) or name in _NATIVE, BACKPROPAGATION)
+    passing = evidence.stacks.passing(lambda name: name.startswith(_CELLS) or name in _NATIVE, BACKPROPAGATION)
     if passing is None:
         return
-    backward = evidence.passing(_BACKWARD.__eq__, BACKPROPAGATION)
+    backward = evidence.stacks.passing(_BACKWARD.__eq__, BACKPROPAGATION)
     backward_s = backward.seconds if backward is not None else 0.0
     rest_s = evidence.seconds(Cause.UPDATE) - backward_s
     # Gradients go through the same steps.

@@ -31,7 +31,7 @@ from rlscope.rules.source import Call, Line
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for answers to one element of a loop at a time, by calls that take hardly longer for many."""
-    passing = evidence.passing(lambda name: False, INFERENCE, _gives_one, is_whole=True)
+    passing = evidence.stacks.passing(lambda name: False, INFERENCE, _gives_one, is_whole=True)
     if passing is not None and evidence.call_s < SHORT_CALL_S:
         change = (
             f"call {passing.function} once for all, not for one element after the other: it has "
