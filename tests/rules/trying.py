@@ -48,7 +48,7 @@ class Case(NamedTuple):
     Attributes:
         program: A host or a fault.
         changes: What is tried; the first is what the edit does.
-        longer: Replacements that make it train for seconds: what comes once, with the first update, is little of them.
+        prepared: Replacements that are made before all.
         edit: Replacements that make the first change for good.
         variables: It runs with these.
         edited_variables: The edited one with these beside.
@@ -56,7 +56,7 @@ class Case(NamedTuple):
 
     program: str
     changes: tuple[str, ...]
-    longer: tuple[tuple[str, str], ...] = ()
+    prepared: tuple[tuple[str, str], ...] = ()
     edit: tuple[tuple[str, str], ...] = ()
     variables: Mapping[str, str] = {}
     edited_variables: Mapping[str, str] = {}
@@ -67,88 +67,59 @@ THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _IN_PROCESSES = ', vec_env_cls=SubprocVecEnv, vec_env_kwargs=dict(start_method="fork")'
 _PICTURES = ', render_mode="rgb_array"'
 _FUSED = ("lr=1e-3)", "lr=1e-3, fused=True)")
-_EPISODES = ("EPISODES, LENGTH, COLUMNS = 20", "EPISODES, LENGTH, COLUMNS = 120")
 CASES = (
-    Case(
-        "RLS401_ppo_single_file", ("one-process", "fused"),
-        (("8, 64, 6, 4, 128", "8, 64, 12, 4, 128"),),
-        (("AsyncVectorEnv", "SyncVectorEnv"),),
-    ),
+    Case("RLS401_ppo_single_file", ("one-process", "fused"), edit=(("AsyncVectorEnv", "SyncVectorEnv"),)),
     Case(
         "RLS401_sb3_ppo", ("one-process",),
-        ((", vec_env_cls=SubprocVecEnv", _IN_PROCESSES), ("timesteps=2048", "timesteps=6144")),
-        ((_IN_PROCESSES, ""),),
+        prepared=((", vec_env_cls=SubprocVecEnv", _IN_PROCESSES),),
+        edit=((_IN_PROCESSES, ""),),
     ),
-    Case(
-        "RLS402_vector_walkers", ("processes",),
-        (("GENERATIONS, STEPS = 2, 12, 25", "GENERATIONS, STEPS = 2, 60, 25"),),
-        (("SyncVectorEnv", "AsyncVectorEnv"),),
-    ),
+    Case("RLS402_vector_walkers", ("processes",), edit=(("SyncVectorEnv", "AsyncVectorEnv"),)),
     Case(
         "RLS301_sb3_ppo", ("no-evaluation",),
-        (("eval_freq=64", "eval_freq=128"), ("timesteps=2048", "timesteps=4096")),
-        ((', callback=EvalCallback(make_vec_env("CartPole-v1"), eval_freq=128, verbose=0)', ""),),
+        edit=((', callback=EvalCallback(make_vec_env("CartPole-v1"), eval_freq=64, verbose=0)', ""),),
     ),
     Case(
         "RLS301_sb3_sac", ("no-evaluation", "fused"),
-        (("timesteps=300", "timesteps=400"),),
-        ((', callback=EvalCallback(gym.make("Pendulum-v1"), eval_freq=50, n_eval_episodes=3, verbose=0)', ""),),
+        edit=((', callback=EvalCallback(gym.make("Pendulum-v1"), eval_freq=50, n_eval_episodes=3, verbose=0)', ""),),
     ),
     Case(
         "RLS305_actor_critic", ("no-rendering", "fused"),
-        (("range(40)", "range(80)"),),
-        (("            env.render()\n", ""), (_PICTURES, "")),
+        edit=(("            env.render()\n", ""), (_PICTURES, "")),
     ),
     Case(
         "RLS305_sb3_sac", ("no-rendering",),
-        (("timesteps=200", "timesteps=400"),),
-        (("        self.frame = self.env.render()\n", ""), (_PICTURES, "")),
+        edit=(("        self.frame = self.env.render()\n", ""), (_PICTURES, "")),
     ),
     Case(
         "RLS304_dqn_demonstrations", ("no-logging", "fused"),
-        (("400, 64", "800, 64"),),
-        (('logging.basicConfig(filename="train.log", level=logging.INFO)', "logging.disable(logging.CRITICAL)"),),
+        edit=(('logging.basicConfig(filename="train.log", level=logging.INFO)', "logging.disable(logging.CRITICAL)"),),
     ),
     Case(
         "RLS304_sb3_ppo", ("no-logging", "fused"),
-        (("timesteps=2048", "timesteps=8192"),),
-        (("        self.logger.dump(self.num_timesteps)\n", ""),),
+        edit=(("        self.logger.dump(self.num_timesteps)\n", ""),),
     ),
     Case(
         "RLS411_cloning", ("loader-workers", "fused"),
-        (("range(20)", "range(2)"),),
-        (("num_workers=0", "num_workers=1, persistent_workers=True"),),
+        prepared=(("range(20)", "range(2)"),),
+        edit=(("num_workers=0", "num_workers=1, persistent_workers=True"),),
     ),
-    Case(
-        "RLS505_dqn_demonstrations", ("fused",),
-        (("400, 64", "1000, 64"),),
-        (_FUSED, ("foreach=False", "fused=True")),
-    ),
+    Case("RLS505_dqn_demonstrations", ("fused",), edit=(_FUSED, ("foreach=False", "fused=True"))),
     Case(
         "recurrent", ("threads", "fused"),
-        (("4, 32, 30", "4, 32, 60"),),
-        (),
-        dict.fromkeys(THREADS, "4"),
-        dict.fromkeys(THREADS, "1"),
+        variables=dict.fromkeys(THREADS, "4"),
+        edited_variables=dict.fromkeys(THREADS, "1"),
     ),
-    Case("trading", ("fused",), (_EPISODES,), (_FUSED,)),
-    Case("actor_learner", ("fused",), (("2, 80, 32", "2, 240, 32"),), (_FUSED,)),
+    Case("trading", ("fused",), edit=(_FUSED,)),
+    Case("actor_learner", ("fused",), edit=(_FUSED,)),
 )  # fmt: skip
 #: So many cases come before all else.
 FIRST = 12
 #: Hosts that run twice, once by each clock, with nothing changed.
 SAME = (
-    ("trading", (_EPISODES,)),
-    ("recurrent", (("4, 32, 30", "4, 32, 60"),)),
-    ("ppo_single_file", (("8, 64, 6, 4, 128", "8, 64, 20, 4, 128"),)),
-    ("dqn_demonstrations", (("400, 64", "1600, 64"),)),
-    ("actor_critic", (("range(40)", "range(150)"),)),
-    ("vector_walkers", (("GENERATIONS, STEPS = 2, 12, 25", "GENERATIONS, STEPS = 2, 60, 25"),)),
-    ("cloning", (("num_workers=2, persistent_workers=True", "num_workers=0"),)),
-    ("actor_learner", (("2, 80, 32", "2, 240, 32"),)),
-    ("sb3_ppo", (("timesteps=2048", "timesteps=8192"),)),
-    ("sb3_sac", (("timesteps=200", "timesteps=500"),)),
-)
+    "trading", "recurrent", "ppo_single_file", "dqn_demonstrations", "actor_critic", "vector_walkers", "cloning",
+    "actor_learner", "sb3_ppo", "sb3_sac",
+)  # fmt: skip
 #: Has files of modules read once before they are read at the same time, and says whether trials can be kept from harm.
 FIRST_PROGRAM = """
 import importlib
@@ -302,11 +273,11 @@ class Bench:
                 self.say("failed", task=str(task), error=repr(error))
 
 
-def prepared(program: str, longer: Sequence[tuple[str, str]], folder: Path) -> Path:
+def script_of(program: str, replacements: Sequence[tuple[str, str]], folder: Path) -> Path:
     """Write a program into FOLDER/run; return the file."""
     (folder / "run").mkdir(parents=True)
     script = written(program, folder / "run")
-    script.write_text(with_stopwatch(replaced(script.read_text(), longer)))
+    script.write_text(with_stopwatch(replaced(script.read_text(), replacements)))
     return script
 
 
@@ -317,7 +288,7 @@ class OfCase(NamedTuple):
 
     def __call__(self, bench: Bench, worker: int, folder: Path) -> None:
         case, change = self.case, self.case.changes[0]
-        script = prepared(case.program, case.longer, folder)
+        script = script_of(case.program, case.prepared, folder)
         edited = script.with_name("edited.py")
         edited.write_text(replaced(script.read_text(), case.edit))
         rlscope = [sys.executable, "-m", "rlscope"]
@@ -341,11 +312,10 @@ class OfSame(NamedTuple):
     """The task of a trial with nothing changed."""
 
     program: str
-    longer: tuple[tuple[str, str], ...]
     is_wall: bool
 
     def __call__(self, bench: Bench, worker: int, folder: Path) -> None:
-        script = prepared(self.program, self.longer, folder)
+        script = script_of(self.program, (), folder)
         options = [NOTHING, str(int(self.is_wall)), str(SAME_MINUTES), str(int(bench.in_place))]
         called = bench.call(
             [sys.executable, "-c", SAME_PROGRAM, *options, sys.executable, script.name], worker, folder, {}
@@ -473,7 +443,7 @@ def main() -> None:
     tasks += [OfCase(case) for case in CASES if not only or case.program in only]
     # Cases that come last run where time is left.
     tasks[FIRST:FIRST] = [
-        OfSame(*each, is_wall) for each in SAME for is_wall in (False, True) if not only or each[0] in only
+        OfSame(each, is_wall) for each in SAME for is_wall in (False, True) if not only or each in only
     ]
     bench.run(tasks)
     bench.say("end", whole_s=time.monotonic() - begun, load=os.getloadavg())
