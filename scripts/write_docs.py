@@ -30,7 +30,7 @@ rlscope check trace --fail-on RLS3                 # ends with status 1 where a 
 rlscope explain RLS202                             # the page of a rule
 ```
 
-A finding is about a tenth of the training or more. *At most 1.8 times as fast* is what would be left if all of that
+A finding is about an eighth of the training or more. *At most 1.8 times as fast* is what would be left if all of that
 time were gone. Findings of rules that you do not want are left out by `--ignore RLS104,RLS2`, or in pyproject.toml:
 
 ```
