@@ -36,7 +36,7 @@ def find(evidence: Evidence) -> Iterator[Found]:
     waited_s = evidence.seconds(Cause.OPERATOR_THREADS)
     backend_s = sum(row.seconds for row in evidence.training if row.category == Category.BACKEND.label)
     if waited_s >= LEAST_SHARE * evidence.training_s > 0:
-        place = evidence.made(("set_num_threads",), evidence.at(Cause.OPERATOR_THREADS))
+        place = evidence.made(("set_num_threads",), evidence.at(Cause.OPERATOR_THREADS), is_seen=True)
         change = (
             f"give PyTorch one thread (OMP_NUM_THREADS=1, or torch.set_num_threads(1)): for {duration(waited_s)} of "
             f"its {duration(backend_s)} it waited for other threads of its operators, which had no core"

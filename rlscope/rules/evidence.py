@@ -10,6 +10,7 @@ from typing import Any
 from rlscope.analysis.account.account import IMPORTING, AccountRow, group_name
 from rlscope.analysis.account.causes import Cause
 from rlscope.analysis.account.owner_path import rounds, without_numbers
+from rlscope.analysis.lines.own_lines import bare_name
 from rlscope.analysis.rows import sums
 from rlscope.analysis.run import Run
 from rlscope.analysis.run_tables import RunTables
@@ -185,19 +186,24 @@ class Evidence:
         rows = (row for row in self.training if Cause(row.cause) in causes and row.line)
         return place_of(max(rows, key=lambda row: row.seconds, default=None))
 
-    def made(self, names: Collection[str], otherwise: Place) -> Place:
+    def made(self, names: Collection[str], otherwise: Place, is_seen: bool = False) -> Place:
         """Return where the program's own code calls a function or class of these names first: that is to be changed.
 
         Args:
             names: `EvalCallback`, without its module; or of an argument, `render_mode`.
             otherwise: What is returned where it is not called, or the source is not there.
+            is_seen: Whether it has to be in a function that stacks of the process pass, or in none: others may be of
+                another process.
         """
         stacks = self._lines.stacks(self.process) if self.process else None
         if stacks is None or not names:
             return otherwise
-        own = (row.file for row, is_own in zip(stacks.stacks, stacks.is_own, strict=True) if is_own)
-        for file in dict.fromkeys(own):
+        own = [row for row, is_own in zip(stacks.stacks, stacks.is_own, strict=True) if is_own]
+        seen = {"<module>", *(bare_name(row.function) for row in own)}
+        for file in dict.fromkeys(row.file for row in own):
             for function, line in self._source.made(file, names):
+                if is_seen and function not in seen:
+                    continue
                 return Place(function, file.removeprefix(f"{self.directory}/"), line)
         return otherwise
 
