@@ -302,3 +302,8 @@ stacks 9
     waited_s = sum(row.seconds for row in analysis.account if row.cause == "operator_threads")
     assert waited_s == pytest.approx((100 - ran_ms) / 1000 if is_found else 0, rel=0.01)
     assert sum(row.seconds for row in analysis.account) == pytest.approx(0.101)
+    file = tmp_path / "a.py"
+    for function, line in (("actor", 3), ("main", 6)):  # who begins other processes passes no line of theirs
+        file.write_text(f"import torch\n\n\n\ndef {function}():\n    torch.set_num_threads(4)\n")
+        found = analyzed(tmp_path / function, text.replace("/me/a.py", str(file))).findings
+        assert [row.line for row in found if row.code == "RLS105"] == [line] * is_found
