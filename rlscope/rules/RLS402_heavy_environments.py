@@ -38,8 +38,8 @@ _SERIAL = (
 #: So many are stepped at once, or there is nothing to divide.
 _LEAST_ENVIRONMENTS = 1.5
 _MAKERS = ("SyncVectorEnv", "DummyVecEnv", "DummyVectorEnv", "SerialEnv", "make_vec", "make_vec_env")
-#: A message to another process and back takes so long, and so much of the time of who sends it.
-_MESSAGE_S, _SENDING_S = 200e-6, 65e-6
+#: A message to another process and back takes so long, and so much of the processor time of both processes.
+_MESSAGE_S, _BOTH_WAYS_S = 200e-6, 130e-6
 
 
 def find(evidence: Evidence) -> Iterator[Found]:
@@ -60,5 +60,7 @@ def find(evidence: Evidence) -> Iterator[Found]:
         f"training, {duration(serial.seconds / steps)} a step, on one of {digits(cores.usable)} cores"
         f"{where(place)}"
     )
-    saved_s = serial.seconds * (1 - 1 / cores.usable) - (timesteps or steps) * _SENDING_S
+    # The process that trains sends and receives alone; workers do so on all cores.
+    messages_s = (timesteps or steps) * _BOTH_WAYS_S
+    saved_s = serial.seconds * (1 - 1 / cores.usable) - messages_s * (1 + 1 / cores.usable)
     yield Found(change, "functions: stage=simulation", saved_s, place)
