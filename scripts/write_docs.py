@@ -41,7 +41,7 @@ ignore = ["RLS104"]
 `rlscope check` prints one line for each finding, `--json` a document, `--github` annotations at the lines of a pull
 request. It ends with status 1 where a rule of `--fail-on` finds something, with 2 where a trace cannot be read.
 
-[How well rules name what is slow](measured.md) is measured by programs whose author had not read them.
+[How well rules name what is slow](measured.md) is measured by programs whose authors had not read their code.
 [What rules find in programs as they are](field.md) shows the case studies and published examples of libraries."""
 #: Kinds of rules by the first digit of their codes.
 KINDS = {

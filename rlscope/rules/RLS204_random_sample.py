@@ -24,16 +24,13 @@ from collections.abc import Iterator
 
 from rlscope.rules.evidence import Evidence
 from rlscope.rules.finding import Found
-from rlscope.rules.source import has_weights
+
+UNLESS = ("RLS212",)
 
 
 def find(evidence: Evidence) -> Iterator[Found]:
-    """Look for samples that Python draws one by one; weights, which are added up first, are another rule's."""
-    found = evidence.calls(
+    """Look for samples that Python draws one by one."""
+    yield from evidence.calls(
         ("random.py Random.sample", "random.py Random.choices"),
         "keep transitions in arrays, and draw a batch by random indices",
     )
-    for each in found:
-        line = evidence.line_at(each.place)
-        if line is None or not line.first(has_weights):
-            yield each

@@ -21,12 +21,11 @@ tenth of the training or more, with what arrays and tensors do there.
 """
 
 import ast
-from collections.abc import Collection, Iterable, Iterator
-from typing import TypeGuard
+from collections.abc import Collection, Iterator
 
 from rlscope.rules.evidence import Evidence
 from rlscope.rules.finding import Found
-from rlscope.rules.source import Line
+from rlscope.rules.source import Line, names_in
 
 #: What such a loop may call: it is arithmetic with single numbers.
 _CHEAP = frozenset({
@@ -54,24 +53,21 @@ def _is_arithmetic(name: str) -> bool:
 
 def _computes_elements(node: ast.ListComp | ast.GeneratorExp, line: Line) -> bool:
     """Return whether elements are taken out by a number of a comprehension, and nothing but arithmetic is called."""
-    numbers = {each.id for generator in node.generators for each in ast.walk(generator.target) if _is_name(each)}
+    numbers = names_in(*(generator.target for generator in node.generators))
     inside = {id(each) for each in ast.walk(node.elt)}
     called = (call.name for call in line.calls if id(call.node) in inside)
-    return _is_taken_by(numbers, ast.walk(node.elt)) and all(map(_is_arithmetic, called))
-
-
-def _is_name(node: ast.AST) -> TypeGuard[ast.Name]:
-    return isinstance(node, ast.Name)
-
-
-def _is_taken_by(numbers: Collection[str], nodes: Iterable[ast.AST]) -> bool:
-    """Return whether something is taken out by one of these numbers."""
-    indices = (each.slice for each in nodes if isinstance(each, ast.Subscript))
-    return any(_is_name(each) and each.id in numbers for index in indices for each in ast.walk(index))
+    return _is_taken_by(numbers, node.elt) and all(map(_is_arithmetic, called))
 
 
 def _takes_elements(loop: ast.For | ast.While) -> bool:
-    """Return whether elements are taken out by a number of the loop."""
-    added = [each.target for each in ast.walk(loop) if isinstance(each, ast.AugAssign)]
-    counted = added if isinstance(loop, ast.While) else ast.walk(loop.target)
-    return _is_taken_by({each.id for each in counted if _is_name(each)}, ast.walk(loop))
+    """Return whether elements are taken out by a number of the loop: of a `while` loop what is added to."""
+    if isinstance(loop, ast.For):
+        return _is_taken_by(names_in(loop.target), loop)
+    added = (each.target for each in ast.walk(loop) if isinstance(each, ast.AugAssign))
+    return _is_taken_by({target.id for target in added if isinstance(target, ast.Name)}, loop)
+
+
+def _is_taken_by(numbers: Collection[str], node: ast.AST) -> bool:
+    """Return whether something is taken out by one of these numbers."""
+    indices = (each.slice for each in ast.walk(node) if isinstance(each, ast.Subscript))
+    return not names_in(*indices).isdisjoint(numbers)

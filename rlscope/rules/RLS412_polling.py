@@ -85,7 +85,7 @@ def _leaves(statements: Sequence[ast.stmt]) -> bool:
 
 
 def _sleeps(loop: ast.While) -> bool:
-    """Return whether a call in the loop may wait: by its name, or as it is told for how long."""
+    """Return whether a call in the loop may wait, by its name."""
     calls = (node for node in ast.walk(loop) if isinstance(node, ast.Call))
     names = (getattr(call.func, "attr", getattr(call.func, "id", "")) for call in calls)
     return any(name in _WAITING for name in names)

@@ -26,7 +26,7 @@ from typing import TypeGuard
 from rlscope.model import INFERENCE
 from rlscope.rules.evidence import SHORT_CALL_S, Evidence, where
 from rlscope.rules.finding import Found
-from rlscope.rules.source import Call, Line
+from rlscope.rules.source import Call, Line, names_in
 
 
 def find(evidence: Evidence) -> Iterator[Found]:
@@ -42,15 +42,17 @@ def find(evidence: Evidence) -> Iterator[Found]:
 
 def _gives_one(line: Line) -> str:
     loop = _of_elements(line.loop.node) if line.loop and isinstance(line.loop.node, ast.For) else frozenset()
-    inner = [(node, _names(*(each.target for each in node.generators))) for node in line.nodes if _is_loop(node)]
+    inner = [(node, names_in(*(each.target for each in node.generators))) for node in line.nodes if _is_loop(node)]
 
     def elements(call: ast.Call) -> frozenset[str]:
         # The variable of a comprehension is one of its own: a call around it is given all.
         return loop.union(*(names for node, names in inner if any(each is call for each in ast.walk(node))))
 
-    given = [call for call in line.calls if _asks(call) and elements(call.node) & _names(*call.node.args)]
+    given = [call for call in line.calls if _asks(call) and elements(call.node) & names_in(*call.node.args)]
     # Where each element has a network of its own, there is no call for all.
-    return "" if any(elements(call.node) & _names(call.node.func) for call in given) else given[0].text if given else ""
+    if not given or any(elements(call.node) & names_in(call.node.func) for call in given):
+        return ""
+    return given[0].text
 
 
 def _asks(call: Call) -> bool:
@@ -60,17 +62,13 @@ def _asks(call: Call) -> bool:
 
 def _of_elements(loop: ast.For) -> frozenset[str]:
     """Return the names of a loop's elements, and of what is made of one in it."""
-    found = _names(loop.target)
+    found = names_in(loop.target)
     for statement in loop.body:
         for node in ast.walk(statement):
-            if isinstance(node, ast.Assign) and not found.isdisjoint(_names(node.value)):
-                found |= _names(*(target for target in node.targets if isinstance(target, ast.Name | ast.Tuple)))
+            if isinstance(node, ast.Assign) and not found.isdisjoint(names_in(node.value)):
+                found |= names_in(*(target for target in node.targets if isinstance(target, ast.Name | ast.Tuple)))
     return found
 
 
 def _is_loop(node: ast.AST) -> TypeGuard[ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp]:
     return isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp)
-
-
-def _names(*nodes: ast.AST) -> frozenset[str]:
-    return frozenset(each.id for node in nodes for each in ast.walk(node) if isinstance(each, ast.Name))

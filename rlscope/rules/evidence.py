@@ -81,11 +81,6 @@ class Evidence:
         whole_s = sum(self._seconds.values())
         return whole_s if self.tables.cores.is_own_doing else whole_s - self.seconds(Cause.NO_CORE)
 
-    @property
-    def _left_out(self) -> tuple[str, ...]:
-        """Return the layers of stacks whose time is no part of `training_s`, of which their time is a share."""
-        return () if self.tables.cores.is_own_doing else (Category.NO_CORE.label,)
-
     def seconds(self, *causes: Cause) -> float:
         """Return how long it trained for these causes."""
         return sum(self._seconds.get(cause, 0.0) for cause in causes)
@@ -131,10 +126,8 @@ class Evidence:
     @property
     def alike(self) -> list[str]:
         """Return the processes that have the name, but for its number, and the parent of the one that paces the run."""
-        parents = {row.process: row.parent for row in self.tables.processes}
-        kind = (without_numbers(self.process), parents.get(self.process))
-        found = ((without_numbers(name), parent) == kind for name, parent in parents.items())
-        return [name for name, is_alike in zip(parents, found, strict=True) if is_alike and name != self.process]
+        kinds = {row.process: (without_numbers(row.process), row.parent) for row in self.tables.processes}
+        return [name for name in kinds if name != self.process and kinds[name] == kinds.get(self.process)]
 
     def busy_s(self, process: str) -> float:
         """Return how long a process did something, in whatever layer, while it did not wait."""
@@ -159,7 +152,7 @@ class Evidence:
         """Return how long an operation took on average; 0 if it was never begun."""
         mine = (row for row in self.tables.breakdown if row.process == self.process)
         rows = (row for row in mine if (row.stage, row.operation) == (stage, operation))
-        whole_s = sum(row.seconds for row in rows if row.category not in self._left_out)
+        whole_s = sum(row.seconds for row in rows if row.category not in self.stacks.left_out)
         begun = self._begun(stage, operation)
         return whole_s / begun if begun else 0.0
 

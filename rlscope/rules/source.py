@@ -76,6 +76,11 @@ def called(names: Collection[str]) -> Callable[[Line], str]:
     return lambda line: line.first(lambda call: call.name in names)
 
 
+def names_in(*nodes: ast.AST) -> frozenset[str]:
+    """Return the names of variables that stand somewhere in code."""
+    return frozenset(each.id for node in nodes for each in ast.walk(node) if isinstance(each, ast.Name))
+
+
 def reads_file(line: Line) -> str:
     """Return what reads a file on a line: `pickle.load`; "" if nothing does."""
     return line.first(lambda call: call.name in _READERS or call.name.rpartition(".")[2] in _READING_METHODS)

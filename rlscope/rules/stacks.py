@@ -66,6 +66,11 @@ class TrainingStacks:
         self._source = source
         self._directory = directory
 
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Return the layers whose time is no part of the training: what other programs take of the machine."""
+        return () if self._tables.cores.is_own_doing else (Category.NO_CORE.label,)
+
     def passing(
         self,
         is_wanted: Callable[[str], bool],
@@ -207,8 +212,6 @@ class TrainingStacks:
         What they waited for threads of PyTorch's operators is no time of what was called. Where no loop is known,
         imports are no training, as in `training`.
         """
-        # What other programs take of the machine is no part of `training_s`, of which this time is a share.
-        left_out = () if self._tables.cores.is_own_doing else (Category.NO_CORE.label,)
         found = {}
         for process in self._weights:
             stacks = self._lines.stacks(process)
@@ -219,7 +222,7 @@ class TrainingStacks:
                 if time.stage in waited and time.category == Category.BACKEND.label
                 else time
                 for time in stacks.times
-                if time.part in _PARTS and time.purpose in _PURPOSES and time.category not in left_out
+                if time.part in _PARTS and time.purpose in _PURPOSES and time.category not in self.left_out
                 if time.part != LifePart.UNPLACED.value or time.stack is None or not imports[time.stack]
             ]
             natives = {public_name(time.function) for time in trained if time.function}

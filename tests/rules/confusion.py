@@ -135,7 +135,7 @@ def table(programs: list[Judged]) -> str:
         "# How well rules name what is slow",
         "",
         "`make rules` writes this page. Small programs in the style of published examples are hosts, and a fault is a",
-        "patch on a host; they were written by somebody who had not read the rules. Traces of all are kept in",
+        "patch on a host; who wrote them had not read the code of the rules. Traces of all are kept in",
         "`tests/rules/traces`; `make rules RECORD=1` records them anew. The goal: 85 % of the faults are among the",
         "first three findings, and at most one finding in ten is wrong on programs as they are. A finding on such a",
         "program is right where its change (`tests/rules/repairs`) was made, and brought at least half of what was",

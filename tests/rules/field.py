@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import tomllib
+from rules.recording import end_in_time
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -68,19 +68,10 @@ def record(program: dict[str, Any], environments: Path, folder: Path, limit: flo
             command, cwd=folder, env=clean | VARIABLES, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             start_new_session=True,
         )  # fmt: skip
-        try:
-            status = process.wait(limit)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGINT)
-            try:
-                process.wait(ENDING)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-            status = 0
-    if status != 0:
+        has_ended = end_in_time(process, limit, ENDING)
+    if has_ended and process.returncode != 0:
         said = (folder / "log.txt").read_text()[-3000:]
-        raise SystemExit(f"{' '.join(command)}: status 0 was expected, found {status}\n{said}")
+        raise SystemExit(f"{' '.join(command)}: status 0 was expected, found {process.returncode}\n{said}")
     return time.monotonic() - begin
 
 

@@ -32,8 +32,8 @@ and is not here.
 *At most* is the bound that a finding says. *Measured* is how many times as fast the same steps or updates were with
 the change. It is the median of pairs in turns, with their range. A finding holds where at least half of the saving
 that it says was measured in each pair, and it is open where pairs differ in that. One without a bound promises
-nothing. Other programs shared the two cores, so that pairs scatter and trainings are short: what comes once, such as a
-first update, has a larger share than in a long run.
+nothing. Programs were recorded beside others that shared the two cores, and trainings are short: what comes once, such
+as a first update, has a larger share than in a long run.
 
 """
 

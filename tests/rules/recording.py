@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import re
 import runpy
+import signal
 import statistics
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import tempfile
 import time
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 HOSTS, FAULTS, TRACES, MEASURED = HERE / "hosts", HERE / "faults", HERE / "traces", HERE / "measured.json"
@@ -59,6 +61,18 @@ def record(program: str) -> None:
         with tarfile.open(packed, "w:xz") as archive:
             archive.add(trace, "trace")
         packed.replace(TRACES / f"{program}.tar.xz")
+
+
+def end_in_time(process: subprocess.Popen[Any], limit_s: float, ending_s: float) -> bool:
+    """Wait for a process that leads a group, else end the group by Ctrl-C, and kill it. Return whether it ended."""
+    for number, patience_s in ((signal.SIGINT, limit_s), (signal.SIGKILL, ending_s)):
+        try:
+            process.wait(patience_s)
+            return number == signal.SIGINT
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, number)
+    process.wait()
+    return False
 
 
 def _with_a_core() -> float:

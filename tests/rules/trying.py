@@ -14,7 +14,6 @@ import os
 import queue
 import re
 import shlex
-import signal
 import subprocess
 import sys
 import tempfile
@@ -24,11 +23,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rules.recording import end_in_time, written
+
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-
-from rules.recording import written  # noqa: E402
-
 #: In turns of processes that share nothing, each has cores of its own.
 CORES = 2
 #: What a trial may take, and how often an edit is measured.
@@ -238,13 +235,7 @@ class Bench:
                 ["taskset", "-c", cores, *words], cwd=folder / "run", env=environment, stdout=output, stderr=errors,
                 stdin=subprocess.DEVNULL, start_new_session=True,
             )  # fmt: skip
-            for number, patience_s in ((signal.SIGINT, self.deadline - begun), (signal.SIGKILL, 4.0)):
-                try:
-                    process.wait(max(0.5, patience_s))
-                    break
-                except subprocess.TimeoutExpired:
-                    os.killpg(process.pid, number)
-            process.wait()
+            end_in_time(process, max(0.5, self.deadline - begun), 4.0)
             output.seek(0)
             errors.seek(0)
             return Called(process.returncode, output.read(), errors.read(), time.monotonic() - begun)

@@ -56,22 +56,20 @@ def test_evaluations_of_each_iteration_leave_a_part_as_it_is(each_steps: int, mo
     assert training.search.found(False) == (24, 96)
 
 
-def test_a_training_that_ends_by_itself_is_measured_to_its_last_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("updates", "each_steps", "found"),
+    [
+        (170, 50, (50, 150)),  # to its last evaluation
+        (95, 50, (2, 95)),  # of one evaluation nothing is a period
+        (25, 10, (0, 25)),  # a part that would be short is all there is
+    ],
+)
+def test_a_training_that_ends_by_itself_is_measured_as_far_as_it_goes(
+    updates: int, each_steps: int, found: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     training = Training(monkeypatch)
-    assert not training.goes_on(170, 1, 1, 50)
-    assert training.search.found(True) == (50, 150)
-
-
-def test_of_one_evaluation_nothing_is_a_period(monkeypatch: pytest.MonkeyPatch) -> None:
-    training = Training(monkeypatch)
-    assert not training.goes_on(95, 1, 1, 50)
-    assert training.search.found(True) == (2, 95)
-
-
-def test_a_part_that_would_be_short_is_all_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    training = Training(monkeypatch)
-    assert not training.goes_on(25, 1, 1, 10)
-    assert training.search.found(True) == (0, 25)
+    assert not training.goes_on(updates, 1, 1, each_steps)
+    assert training.search.found(True) == found
 
 
 def test_steps_are_marks_where_nothing_is_updated(monkeypatch: pytest.MonkeyPatch) -> None:
