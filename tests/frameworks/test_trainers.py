@@ -114,10 +114,11 @@ def share_in_stages(recording: Recording) -> float:
 
 
 def seconds_of(recording: Recording) -> Counter[str]:
-    """The seconds of each stage, in evaluations as well."""
+    """The seconds of each stage, in evaluations as well, without those of garbage collection."""
     seconds: Counter[str] = Counter()
     for row in recording.analysis["breakdown"]:
-        seconds[row["stage"]] += row["seconds"]
+        if row["operation"] != "garbage_collection":
+            seconds[row["stage"]] += row["seconds"]
     return seconds
 
 

@@ -1,6 +1,7 @@
 """Stopwatches on a library's methods, and a digest of what was learnt; it knows nothing of recording."""
 
 import functools
+import gc
 import hashlib
 import json
 import time
@@ -14,6 +15,7 @@ _now = time.perf_counter_ns
 _open: list[str] = []
 _nanoseconds: Counter[str] = Counter()
 _since = 0
+COLLECTING = "garbage collection"
 
 
 def _change() -> None:
@@ -45,11 +47,23 @@ def _timed(stage: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return timed
 
 
+def _collect(when: str, information: dict[str, int]) -> None:
+    """A collection begins wherever there is much to collect, so it is no stage's."""
+    _change()
+    if when == "start":
+        _open.append(COLLECTING)
+    else:
+        _open.pop()
+
+
+gc.callbacks.append(_collect)
+
+
 def print_learnt(*networks: torch.nn.Module) -> None:
     """Print a digest of parameters and the seconds of each stage."""
     digest = hashlib.sha256()
     for network in networks:
         for _, value in sorted(network.state_dict().items()):
             digest.update(value.detach().cpu().numpy().tobytes())
-    seconds = {stage: nanoseconds / 1e9 for stage, nanoseconds in _nanoseconds.items()}
+    seconds = {stage: nanoseconds / 1e9 for stage, nanoseconds in _nanoseconds.items() if stage != COLLECTING}
     print(json.dumps({"learnt": digest.hexdigest(), "seconds": seconds}))
