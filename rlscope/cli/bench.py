@@ -83,6 +83,7 @@ def bench(
     from rlscope.compare.comparable import sides_of
     from rlscope.compare.comparison import compare
     from rlscope.compare.folders import open_runs, read_runs
+    from rlscope.compare.gate import Gate
     from rlscope.report.comparison_shown import print_comparison, print_side
 
     folders = [output] if len(given) == 1 else [output / letter for letter in ascii_uppercase[: len(given)]]
@@ -100,7 +101,7 @@ def bench(
     print_side(base)
     for other in others:
         click.echo()
-        print_comparison(compare(base, other), None)
+        print_comparison(compare(base, other), Gate())
 
 
 def _checked(commands: Sequence[str]) -> Sequence[str]:

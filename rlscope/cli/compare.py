@@ -31,6 +31,13 @@ FEWEST_SIDES = 2
     help="Decide: exit status 1 if a side is slower than A by more than this for sure, 3 if that can be neither shown "
     "nor excluded, else 0. Needs three runs of each side.",
 )
+@click.option(
+    "--fail-above-counts",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="PERCENT",
+    help="Decide by counts: exit status 1 if every run of a side calls, crosses, launches, copies or writes more than "
+    "any run of A by more than this. One run of each side suffices.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("--html", "html", metavar="FILE", type=NamedPath(), help="Write a page with the comparison.")
 @force_option
@@ -39,6 +46,7 @@ def compare(
     sides: tuple[Path, ...],
     per: str | None,
     fail_above: float | None,
+    fail_above_counts: float | None,
     as_json: bool,
     html: Path | None,
     force: bool,
@@ -60,8 +68,8 @@ def compare(
     from rlscope.compare.comparison import compare as compare_sides
     from rlscope.compare.document import document_of
     from rlscope.compare.folders import open_runs, read_runs
+    from rlscope.compare.gate import ABOVE, Gate
     from rlscope.compare.run_times import Unit
-    from rlscope.compare.verdict import PASSED, SLOWER, status_of
 
     opened = {name: open_runs(path, recover) for name, path in zip(names(sides), sides, strict=True)}
     traces = [run for runs in opened.values() for run in runs if isinstance(run, Trace)]
@@ -69,14 +77,15 @@ def compare(
         read = {name: read_runs(runs, recover) for name, runs in opened.items()}
     base, *others = sides_of(read, Unit(per) if per else None)
     found = [compare_sides(base, other) for other in others]
-    statuses = {status_of(each, fail_above) for each in found} if fail_above is not None else {PASSED}
+    gate = Gate(fail_above, fail_above_counts)
+    statuses = {gate.status(each) for each in found}
     if page is not None:
         from rlscope.page.comparison_part import comparison_page
 
         with page.writing() as file:
-            file.write_text(comparison_page(found, fail_above), encoding="utf-8")
+            file.write_text(comparison_page(found, gate), encoding="utf-8")
     if as_json:
-        json.dump(document_of(found, fail_above), sys.stdout, indent=2)
+        json.dump(document_of(found, gate), sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
         from rlscope.report.comparison_shown import print_comparison
@@ -84,5 +93,5 @@ def compare(
         for place, each in enumerate(found):
             if place:
                 click.echo()
-            print_comparison(each, fail_above)
-    return SLOWER if SLOWER in statuses else max(statuses)
+            print_comparison(each, gate)
+    return ABOVE if ABOVE in statuses else max(statuses)

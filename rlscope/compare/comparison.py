@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from rlscope.compare.counts import CountRow, compared_counts
 from rlscope.compare.differences import Difference, differences
 from rlscope.compare.estimate import FEWEST, ITERATIONS, RUNS, Estimate, half_width
 from rlscope.compare.parts import Kind, Part, compared_causes, compared_parts
@@ -47,6 +48,7 @@ class Comparison:
         word: The verdict.
         same_percent: Sides that differ by less for sure are the same.
         rows: The parts that were compared, by kind, and of each kind the largest difference first.
+        counts: What runs count: all of each kind, and then what differs most.
     """
 
     base: Side
@@ -59,6 +61,7 @@ class Comparison:
     word: Word
     same_percent: float
     rows: tuple[Row, ...]
+    counts: tuple[CountRow, ...]
 
     @property
     def is_turned_by_correction(self) -> bool:
@@ -88,8 +91,11 @@ def compare(base: Side, other: Side, same_percent: float = SAME_PERCENT) -> Comp
     corrected = None
     if all(run.corrected is not None for side in sides for run in side.runs):
         corrected = _percent({place: side.mean_s(repeated, is_corrected=True) for place, side in enumerate(sides)})
-    rows = () if half is None else _rows(base, other, repeated)
-    found = Comparison(base, other, repeated, means[0], means[1], change, corrected, Word.UNCLEAR, same_percent, rows)
+    rows = _rows(base, other, None if half is None else repeated)
+    counts = tuple(compared_counts(base.counts(), other.counts()))
+    found = Comparison(
+        base, other, repeated, means[0], means[1], change, corrected, Word.UNCLEAR, same_percent, rows, counts
+    )
     return found if found.is_turned_by_correction else replace(found, word=_word(change, same_percent))
 
 
@@ -108,19 +114,30 @@ def _word(change: Estimate, same_percent: float) -> Word:
     return Word.FASTER if change.high < 0 else Word.UNCLEAR
 
 
-def _rows(base: Side, other: Side, repeated: str) -> tuple[Row, ...]:
-    """Compare the parts of two sides; with runs repeated also devices, crossings and causes, known of whole runs."""
+def _rows(base: Side, other: Side, repeated: str | None) -> tuple[Row, ...]:
+    """Compare the parts of two sides. What is not repeated has no interval: devices and causes are of whole runs.
+
+    Args:
+        base: What is compared with.
+        other: What is compared.
+        repeated: What is: RUNS, ITERATIONS, or None for nothing.
+    """
     runs = [*base.runs, *other.runs]
     parts = compared_parts(runs)
+    of_runs = [Part(Kind.DEVICE, device=device) for device in sorted({each for run in runs for each in run.busy_s})]
+    of_runs += compared_causes(runs)
     if repeated == RUNS:
-        parts += [Part(Kind.DEVICE, device=device) for device in sorted({each for run in runs for each in run.busy_s})]
-        parts += [Part(Kind.CROSSINGS)] if any(run.crossings for run in runs) else []
-        parts += compared_causes(runs)
-    groups = [side.parts(parts, repeated) for side in (base, other)]
+        parts, of_runs = [*parts, *of_runs], []
+    elif repeated is None:
+        parts, of_runs = [], [*parts, *of_runs]
+    groups = [side.parts(parts, repeated) if repeated else {} for side in (base, other)]
     pairs = {part: (groups[0][part], groups[1][part]) for part in parts}
     stages = {part: pair for part, pair in pairs.items() if part.kind is Kind.STAGE}
     others = {part: pair for part, pair in pairs.items() if part.kind is not Kind.STAGE}
     found = differences(stages, CHANCE / 2) | differences(others, CHANCE / 2)
+    means = [side.part_means(of_runs) for side in (base, other)]
+    for part in of_runs:
+        found[part] = Difference(means[0][part], means[1][part], means[1][part] - means[0][part], None, None)
     order = {kind: place for place, kind in enumerate(Kind)}
     rows = [Row(part, each) for part, each in found.items()]
     return tuple(sorted(rows, key=lambda row: (order[row.part.kind], -abs(row.difference.value))))

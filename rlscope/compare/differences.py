@@ -20,20 +20,25 @@ class Difference:
         base: The mean of the base.
         other: The mean of the other side.
         value: Their difference: the other side's less the base's.
-        low: The lower end of its interval.
+        low: The lower end of its interval; None where too little was repeated for one.
         high: The upper end. An interval that does not hold zero is of a difference that is there for sure.
     """
 
     base: float
     other: float
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
+
+    @property
+    def has_interval(self) -> bool:
+        """Return whether it is known how sure it is."""
+        return self.low is not None
 
     @property
     def is_sure(self) -> bool:
-        """Return whether there is a difference."""
-        return self.low > 0 or self.high < 0
+        """Return whether there is a difference for sure."""
+        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
 
 def differences(pairs: Mapping[Key, tuple[Group, Group]], chance: float) -> dict[Key, Difference]:

@@ -5,24 +5,27 @@ from collections.abc import Sequence
 from rlscope.analysis.rows import Record
 from rlscope.compare.comparable import cautions
 from rlscope.compare.comparison import Comparison
+from rlscope.compare.counts import CountRow
 from rlscope.compare.estimate import CONFIDENCE_PERCENT
+from rlscope.compare.gate import Gate
 from rlscope.compare.sides import Side
-from rlscope.compare.verdict import changed_findings, status_of, verdict
+from rlscope.compare.verdict import LEAST_COUNTED, changed_findings, verdict
 
 SCHEMA = 1
 
 
-def document_of(comparisons: Sequence[Comparison], fail_above: float | None) -> dict[str, object]:
-    """Return the document, schema 1; `fail_above` is the limit of the gate, None for none."""
+def document_of(comparisons: Sequence[Comparison], gate: Gate) -> dict[str, object]:
+    """Return the document, schema 1, with what the gate decides."""
     return {
         "schema": SCHEMA,
         "confidence_percent": CONFIDENCE_PERCENT,
-        "fail_above_percent": fail_above,
-        "comparisons": [_comparison(each, fail_above) for each in comparisons],
+        "fail_above_percent": gate.time,
+        "fail_above_counts_percent": gate.counts,
+        "comparisons": [_comparison(each, gate) for each in comparisons],
     }
 
 
-def _comparison(found: Comparison, fail_above: float | None) -> dict[str, object]:
+def _comparison(found: Comparison, gate: Gate) -> dict[str, object]:
     return {
         "base": _side(found.base),
         "other": _side(found.other),
@@ -36,11 +39,25 @@ def _comparison(found: Comparison, fail_above: float | None) -> dict[str, object
         "high_percent": found.change.high,
         "corrected_percent": found.corrected_percent,
         "same_percent": found.same_percent,
-        "status": None if fail_above is None else status_of(found, fail_above),
+        "status": gate.status(found) if gate.decides else None,
+        "gate": gate.sentences(found),
         "verdict": verdict(found),
         "cautions": cautions(found),
         "findings": changed_findings(found),
+        "counts": [_count(row) for row in found.counts if not row.count.name or row.differs_by(LEAST_COUNTED)],
         "rows": part_records(found),
+    }
+
+
+def _count(row: CountRow) -> dict[str, object]:
+    base, other = row.means
+    return {
+        "counted": row.count.counted.value,
+        "stage": row.count.stage,
+        "name": row.count.name,
+        "base": base,
+        "other": other,
+        "apart": row.is_apart,
     }
 
 
@@ -73,7 +90,7 @@ def part_records(found: Comparison) -> list[Record]:
             "function": row.part.function,
             "device": row.part.device,
             "cause": row.part.cause,
-            "unit": row.part.unit,
+            "where": found.other.where(row.part.cause) or found.base.where(row.part.cause),
             "base": row.difference.base,
             "other": row.difference.other,
             "difference": row.difference.value,

@@ -24,7 +24,6 @@ class Kind(str, Enum):
     CATEGORY = "category"  # a layer of the whole run
     FUNCTION = "function"
     DEVICE = "device"
-    CROSSINGS = "crossings"
     CAUSE = "cause"  # of the account, of the whole run
 
 
@@ -39,11 +38,6 @@ class Part:
     function: str = ""
     device: int | None = None
     cause: str = ""
-
-    @property
-    def unit(self) -> str:
-        """Return what it is counted in."""
-        return "crossings" if self.kind is Kind.CROSSINGS else "s"
 
     def scale(self, of_iteration: float) -> float:
         """Return what its numbers are to be multiplied with where those of iterations are with this: causes are not."""
@@ -104,17 +98,16 @@ def compared_causes(runs: Sequence[RunTimes]) -> list[Part]:
     """Return the causes of the runs, the longest."""
     longest: dict[str, float] = {}
     for run in runs:
-        longest |= {cause: max(longest.get(cause, 0.0), seconds) for cause, seconds in run.causes.items()}
+        longest |= {cause: max(longest.get(cause, 0.0), found.seconds) for cause, found in run.causes.items()}
     return [Part(Kind.CAUSE, cause=each) for each in sorted(longest, key=lambda each: -longest[each])[:MOST_PARTS]]
 
 
 def means_of(run: RunTimes, parts: Sequence[Part]) -> dict[Part, float]:
-    """Return how long an iteration of a run was in each part, devices and crossings included; causes of all of it."""
+    """Return how long an iteration of a run was in each part, devices included; causes of all of it."""
     pairs = zip(run.places, run.means_s().tolist(), strict=True)
     found = sums((part, mean_s) for place, mean_s in pairs for part in parts_of(place))
     beside: Iterator[tuple[Part, float]] = ((Part(Kind.DEVICE, device=key), busy) for key, busy in run.busy_s.items())
-    found |= dict(beside) | {Part(Kind.CROSSINGS): run.crossings or 0.0}
-    found |= {Part(Kind.CAUSE, cause=cause): seconds for cause, seconds in run.causes.items()}
+    found |= dict(beside) | {Part(Kind.CAUSE, cause=name): cause.seconds for name, cause in run.causes.items()}
     return {part: found.get(part, 0.0) for part in parts}
 
 

@@ -15,7 +15,8 @@ from rlscope.analysis.tables.calls import detail_of
 from rlscope.analysis.tables.loop import loop_ticks
 from rlscope.analysis.tables.trainings import timesteps_of
 from rlscope.calibration.calibration import AUTO, chosen
-from rlscope.compare.run_times import Facts, Indices, Place, RunTimes, Unit
+from rlscope.compare.counts import counts_of
+from rlscope.compare.run_times import CauseTime, Facts, Indices, Place, RunTimes, Unit
 from rlscope.errors import RLScopeError
 from rlscope.model import EVALUATION
 from rlscope.record.config import RecordConfig
@@ -62,6 +63,7 @@ def times_of(swept: TraceSweep, analysis: Analysis) -> RunTimes:
     entries = iterations_in(detail) if unit is Unit.ITERATION else _of_once([ticks for _, ticks in functions])
     second = process.seconds_per_tick
     count = max(sum(training.iterations for training in trainings), 1)
+    counts = counts_of(process.name, detail.functions, _transitions_in(process, analysis, unit), analysis)
     return RunTimes(
         path=trace.directory,
         unit=unit,
@@ -75,8 +77,8 @@ def times_of(swept: TraceSweep, analysis: Analysis) -> RunTimes:
         evaluated=entries.evaluated,
         timesteps=timesteps_of(trainings) / count or None,
         busy_s={device: busy_s / count for device, busy_s in analysis.loop_busy_s.items()},
-        crossings=_transitions_in(process, analysis, unit) / count,
-        causes={line.name: line.seconds for line in account_lines(analysis)},
+        counts={counted: number / count for counted, number in counts.items()},
+        causes=_causes(analysis),
         findings={row.code: row.change for row in reversed([*analysis.findings])},
         no_core_share=analysis.cores.no_core_share,
         corrected=_corrected(process, analysis, unit),
@@ -153,6 +155,15 @@ def _transitions_in(process: ProcessSweep, analysis: Analysis, unit: Unit) -> in
     if process.name not in analysis.loops.training:
         entries += sum(row.entries for row in found.evaluation_transitions)
     return entries
+
+
+def _causes(analysis: Analysis) -> dict[str, CauseTime]:
+    """Return the causes of the account, by their words: lines of one name are summed, at the place of the longest."""
+    found: dict[str, CauseTime] = {}
+    for line in account_lines(analysis):
+        longest = found.get(line.name, CauseTime(0.0, line.where))
+        found[line.name] = longest._replace(seconds=longest.seconds + line.seconds)
+    return found
 
 
 def _place(function: SweptFunction) -> Place:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from rlscope.compare.counts import Count
 from rlscope.compare.iterations import Values
 
 Indices: TypeAlias = npt.NDArray[np.integer[Any]]
@@ -30,6 +31,13 @@ class Unit(str, Enum):
     TIMESTEP = "timestep"
     LOOP = "loop"
     RUN = "run"
+
+
+class CauseTime(NamedTuple):
+    """For how long a run went for a cause, and where most of that was; `where` is empty if it is not known."""
+
+    seconds: float
+    where: str
 
 
 @dataclass(frozen=True)
@@ -74,9 +82,8 @@ class RunTimes:
         evaluated: How many iterations are left out because a policy was evaluated in them.
         timesteps: How many an iteration has; None if that is not known.
         busy_s: How long each device worked per iteration, by its number; from the begin of the loop to its end.
-        crossings: How often the process went from one layer into another in its loop, per iteration; None of a run
-            that was only timed.
-        causes: How long the run went for each cause of its account, by the words for it; of the whole run.
+        counts: What it counts, per iteration; nothing of a run that was only timed.
+        causes: The causes of its account, by the words for them; of the whole run.
         findings: What rules found in the run, by their codes; of a rule the largest.
         no_core_share: The share of its processes' time in which they waited for a core, from 0 to 1; None of a run that
             was only timed, or recorded before such time was told from other time.
@@ -99,8 +106,8 @@ class RunTimes:
     evaluated: int
     timesteps: float | None
     busy_s: Mapping[int, float]
-    crossings: float | None
-    causes: Mapping[str, float]
+    counts: Mapping[Count, float]
+    causes: Mapping[str, CauseTime]
     findings: Mapping[str, str]
     no_core_share: float | None
     corrected: float | None
@@ -139,7 +146,7 @@ def timed(path: Path, seconds: float, start_ns: int, facts: Facts) -> RunTimes:
     none = np.zeros(0, np.intp)
     return RunTimes(
         path=path, unit=Unit.RUN, lengths=np.array([seconds]), places=(), kept=1, iteration=none, place=none,
-        seconds=np.zeros(0), first_s=None, evaluated=0, timesteps=None, busy_s={}, crossings=None, causes={},
+        seconds=np.zeros(0), first_s=None, evaluated=0, timesteps=None, busy_s={}, counts={}, causes={},
         findings={}, no_core_share=None, corrected=None, start_ns=start_ns,
         end_ns=start_ns + round(seconds * 1e9), why=(), facts=facts,
     )  # fmt: skip

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from rlscope.compare.counts import Count
 from rlscope.compare.estimate import RUNS, Group, group_of
 from rlscope.compare.iterations import Values, iterations_of
 from rlscope.compare.parts import Part, means_of, series_of
-from rlscope.compare.run_times import RunTimes, Unit
+from rlscope.compare.run_times import CauseTime, RunTimes, Unit
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,15 @@ class Side:
             if 2 * count > len(self.runs)
         }
 
+    def counts(self) -> list[dict[Count, float]]:
+        """Return what each run counts, per unit."""
+        return [{count: number * self.scale(run) for count, number in run.counts.items()} for run in self.runs]
+
+    def where(self, cause: str) -> str:
+        """Return where most of a cause is, in the run with the most of it; empty if that is not known."""
+        found = (run.causes.get(cause) for run in self.runs)
+        return max((each for each in found if each is not None), default=CauseTime(0.0, "")).where
+
     def count(self, repeated: str) -> int:
         """Return how many runs there are, or how many iterations all of them have."""
         return len(self.runs) if repeated == RUNS else sum(len(run.lengths) for run in self.runs)
@@ -67,6 +77,11 @@ class Side:
             return {part: group_of([means[part] * part.scale(scale) for means, scale in of_runs]) for part in parts}
         series = [(series_of(run), self.scale(run)) for run in self.runs]
         return {part: iterations_of([of_run(part) * scale for of_run, scale in series]) for part in parts}
+
+    def part_means(self, parts: Sequence[Part]) -> dict[Part, float]:
+        """Return the mean of each part over the runs."""
+        of_runs = [(means_of(run, parts), self.scale(run)) for run in self.runs]
+        return {part: fmean(means[part] * part.scale(scale) for means, scale in of_runs) for part in parts}
 
     def mean_s(self, repeated: str, is_corrected: bool = False) -> float:
         """Return how long an iteration takes on average, also without what recording added."""

@@ -5,43 +5,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from rlscope.analysis.account.account import public_name
+from rlscope.analysis.account.causes import Cause
 from rlscope.compare.comparison import Comparison, Row, Word
+from rlscope.compare.counts import CountRow
 from rlscope.compare.differences import degrees_of
-from rlscope.compare.estimate import CONFIDENCE_PERCENT, FEWEST, RUNS, errors_at
+from rlscope.compare.estimate import CONFIDENCE_PERCENT, RUNS, errors_at
 from rlscope.compare.parts import Kind, Part
 from rlscope.compare.run_times import Unit
-from rlscope.errors import UsageError
 from rlscope.model import NO_OPERATION
 from rlscope.text.numbers import change, digits, duration, duration_ends, in_percent, percent, percent_ends, unit_of
 
-#: Exit statuses of a gate: not slower by more than the limit, slower by more, or neither can be said.
-PASSED, SLOWER, UNDECIDED = 0, 1, 3
 #: More repetitions are not worth counting out.
 MOST_ADVISED = 100_000
 #: Causes with less of both sides' time are shown only if they differ for sure.
 LEAST_CAUSE = 0.05
-
-
-def status_of(comparison: Comparison, fail_above: float) -> int:
-    """Return the exit status of a gate.
-
-    It is 1 if the other side is slower by more than `fail_above` percent for sure, 3 if that can be neither shown nor
-    excluded, else 0. For a limit of 5 %, 6 to 9 % is 1, 4 to 7 % is 3, and 1 to 4 % is 0.
-
-    Raises:
-        UsageError: a side has too few runs to decide anything.
-    """
-    for side in (comparison.base, comparison.other):
-        if len(side.runs) < FEWEST:
-            raise UsageError(
-                f"--fail-above needs {FEWEST} runs or more of each side, but {side.name} has {len(side.runs)}, which "
-                "does not say how runs differ. Run both in turns: rlscope bench -n 5 'COMMAND A' 'COMMAND B'"
-            )
-    low, high = comparison.change.low, comparison.change.high
-    assert low is not None and high is not None
-    if comparison.is_turned_by_correction or low <= fail_above < high:
-        return UNDECIDED
-    return SLOWER if low > fail_above else PASSED
+#: Counts are shown that differ by more than so many percent, and so many that are not all of their kind.
+LEAST_COUNTED, MOST_COUNTS = 1.0, 8
 
 
 def sentences(comparison: Comparison) -> list[str]:
@@ -74,26 +54,17 @@ def _no_core_sentence(comparison: Comparison) -> str | None:
     return f"{base.name} waited for a core for {of_base} of its time, {other.name} for {of_other}."
 
 
-def gate_sentence(comparison: Comparison, fail_above: float) -> str:
-    """Say what a gate decides, and why."""
-    limit, interval = f"more than {digits(fail_above)} %", interval_text(comparison)
-    return {
-        PASSED: f"Passed: {comparison.other.name} is not slower by {limit}: {interval}.",
-        SLOWER: f"Failed: {comparison.other.name} is slower by {limit} for sure: {interval}.",
-        UNDECIDED: f"Undecided: whether {comparison.other.name} is slower by {limit} is neither shown nor excluded: "
-        f"{interval}. Record more runs.",
-    }[status_of(comparison, fail_above)]
-
-
 def verdict(comparison: Comparison) -> str:
     """Say in a few sentences what changed, and where."""
     sentences = [f"{headline(comparison)}."]
     if comparison.word is Word.UNCLEAR and comparison.change.has_interval:
         sentences.append(_what_would_suffice(comparison))
-    if comparison.rows:
+    if any(row.difference.has_interval for row in comparison.rows):
         stages = [_of_stage(comparison, row) for row in comparison.sure(Kind.STAGE)]
         no_other = "No other stage differs" if stages else "No stage differs"
         sentences += [*stages, f"{no_other} for sure."]
+    sentences += _of_cause(comparison, is_stage_told=bool(comparison.sure(Kind.STAGE)))
+    sentences += _of_counts(comparison)
     return " ".join(sentences)
 
 
@@ -138,15 +109,21 @@ def tables(comparison: Comparison) -> list[Shown]:
     """Return what is worth showing: all stages, and other parts that differ for sure."""
     unit = unit_of(max(comparison.base_s, comparison.other_s))
     per = f"per {comparison.base.unit.value}"
-    shown = [row for row in comparison.rows if row.part.kind is Kind.STAGE or row.difference.is_sure]
-    times = [row for row in shown if row.part.kind not in (Kind.CROSSINGS, Kind.CAUSE)]
-    counts = [row for row in shown if row.part.kind is Kind.CROSSINGS]
+    least_s = LEAST_CAUSE * max(comparison.base_s, comparison.other_s)
+    shown = [row for row in comparison.rows if row.part.kind is Kind.STAGE or _is_told(row, least_s)]
+    times = [row for row in shown if row.part.kind is not Kind.CAUSE]
+    others = "that differ for sure" if comparison.change.has_interval else "that differ most"
     found = [
-        Shown(f"Stages, and other parts that differ for sure, in {unit.name} {per}", times, unit.per_second),
-        Shown(f"How often the run went from one layer into another {per}", counts, 1.0),
+        Shown(f"Stages, and other parts {others}, in {unit.name} {per}", times, unit.per_second),
         _causes(comparison),
     ]
     return [table for table in found if table.rows]
+
+
+def changed_counts(comparison: Comparison) -> list[CountRow]:
+    """Return the counts that differ: all of a kind, then of what is counted in one place those that differ most."""
+    found = [row for row in comparison.counts if row.differs_by(LEAST_COUNTED)]
+    return [row for row in found if not row.count.name] + [row for row in found if row.count.name][:MOST_COUNTS]
 
 
 def _causes(comparison: Comparison) -> Shown:
@@ -160,6 +137,12 @@ def _causes(comparison: Comparison) -> Shown:
         if row.difference.is_sure or row.difference.base + row.difference.other >= LEAST_CAUSE * wall_s
     ]
     return Shown(f"Where the time went, in {unit.name} per run", shown, unit.per_second)
+
+
+def _is_told(row: Row, least_s: float) -> bool:
+    """Return whether a part differs for sure, or, where nothing says how sure that is, by so much."""
+    found = row.difference
+    return found.is_sure if found.has_interval else abs(found.value) >= least_s
 
 
 def changed_findings(comparison: Comparison) -> dict[str, dict[str, str]]:
@@ -187,8 +170,6 @@ def part_name(part: Part) -> str:
         return part.cause
     if part.kind is Kind.DEVICE:
         return f"device {part.device} busy"
-    if part.kind is Kind.CROSSINGS:
-        return "crossings between layers"
     stage = "(no stage)" if part.stage == NO_OPERATION else part.stage
     operation = "" if part.operation in (NO_OPERATION, part.stage) else part.operation
     return " / ".join(filter(None, (stage, operation, part.function or part.category)))
@@ -231,8 +212,8 @@ def _what_would_suffice(comparison: Comparison) -> str:
 
 def _of_stage(comparison: Comparison, row: Row) -> str:
     """Say how a stage differs, and in which of its layers and functions most of that is."""
-    value = row.difference.value
-    near, far = sorted((abs(row.difference.low), abs(row.difference.high)))
+    value, low, high = row.difference.value, row.difference.low, row.difference.high
+    near, far = sorted((abs(low or 0.0), abs(high or 0.0)))
     more = "more" if value > 0 else "less"
     inside = filter(None, (_most(comparison.sure(kind), row) for kind in (Kind.LAYER, Kind.FUNCTION)))
     within = [
@@ -241,6 +222,41 @@ def _of_stage(comparison: Comparison, row: Row) -> str:
     of_it = f"; of it {', '.join(within)}" if within else ""
     name = part_name(row.part)
     return f"{name[:1].upper()}{name[1:]} takes {duration(abs(value))} {more} {duration_ends(value, near, far)}{of_it}."
+
+
+def _of_cause(comparison: Comparison, is_stage_told: bool) -> list[str]:
+    """Say for which cause whole runs went longer or shorter, in the direction in which they changed, and where.
+
+    Where a stage is told already the cause must say more: at which line.
+    """
+    causes = [row for row in comparison.rows if row.part.kind is Kind.CAUSE]
+    least_s = LEAST_CAUSE * sum(row.difference.base for row in causes)
+    told = [row for row in causes if _is_told(row, least_s) and row.part.cause != Cause.STARTING_UP.words]
+    row = max(told, key=lambda row: row.difference.value * comparison.change.value, default=None)
+    if row is None or row.difference.value * comparison.change.value <= 0:
+        return []
+    value = row.difference.value
+    where = (comparison.other if value > 0 else comparison.base).where(row.part.cause)
+    more = "more" if value > 0 else "less"
+    place = f" ({where})" if where else ""
+    if is_stage_told and not where:
+        return []
+    return [f"Of whole runs {row.part.cause} takes {duration(abs(value))} {more}{place}."]
+
+
+def _of_counts(comparison: Comparison) -> list[str]:
+    """Say of what one side counts more: of one place that which differs most, else of all of a kind."""
+    found = [row for row in comparison.counts if row.differs_by(comparison.same_percent)]
+    row = next((row for row in found if row.count.name), next(iter(found), None))
+    return [] if row is None else [f"Counted per {comparison.other.unit.value}: {count_words(row)}."]
+
+
+def count_words(row: CountRow) -> str:
+    """Say of what both sides count how much: `calls of torch.addmm in backpropagation 64 instead of 32`."""
+    base, other = row.means
+    of = f" of {public_name(row.count.name)}" if row.count.name else ""
+    stage = f" in {row.count.stage}" if row.count.stage not in ("", row.count.name, NO_OPERATION) else ""
+    return f"{row.count.counted.value}{of}{stage} {digits(other)} instead of {digits(base)}"
 
 
 def _most(rows: Sequence[Row], stage: Row) -> Row | None:

@@ -2,16 +2,19 @@
 
 from collections.abc import Sequence
 
+from rlscope.analysis.account.account import public_name
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.sweep import TraceSweep
 from rlscope.compare.comparable import cautions, sides_of
 from rlscope.compare.comparison import Comparison, Row, compare
+from rlscope.compare.counts import CountRow
 from rlscope.compare.differences import Difference
+from rlscope.compare.gate import Gate
 from rlscope.compare.recorded import times_of
 from rlscope.compare.verdict import (
     Shown,
+    changed_counts,
     findings_sentences,
-    gate_sentence,
     part_name,
     sentences,
     tables,
@@ -24,10 +27,10 @@ from rlscope.text import as_html
 from rlscope.text.numbers import digits
 
 
-def comparison_page(comparisons: Sequence[Comparison], fail_above: float | None) -> str:
+def comparison_page(comparisons: Sequence[Comparison], gate: Gate) -> str:
     """Return a page of its own with comparisons of one base."""
     names = [comparisons[0].base.name, *(each.other.name for each in comparisons)]
-    main = "".join(comparison_part(each, fail_above) for each in comparisons)
+    main = "".join(comparison_part(each, gate) for each in comparisons)
     title = f"RL-Scope: {' and '.join(names)}"
     return document(title, '<span id="buttons"></span>', main, "", script(PLAIN_MODULES))
 
@@ -38,17 +41,18 @@ def compared(traces: Sequence[tuple[str, TraceSweep, Analysis]]) -> str:
         base, *others = sides_of({name: [times_of(swept, analysis)] for name, swept, analysis in traces})
     except UsageError as error:
         return f"<section><h2>Compare</h2><p>{as_html(f'The traces are not compared: {error}.')}</p></section>"
-    return "".join(comparison_part(compare(base, other)) for other in others)
+    return "".join(comparison_part(compare(base, other), Gate()) for other in others)
 
 
-def comparison_part(comparison: Comparison, fail_above: float | None = None) -> str:
-    """Show a comparison; with a limit in percent also what a gate says."""
+def comparison_part(comparison: Comparison, gate: Gate) -> str:
+    """Show a comparison, and what a gate says."""
     base, other = comparison.base.name, comparison.other.name
     parts = [f"<h2>{as_html(f'Compare: {other} with {base}')}</h2>"]
     parts.append(f"<p><strong>{as_html(verdict(comparison))}</strong></p>")
-    if fail_above is not None:
-        parts.append(f"<p>{as_html(gate_sentence(comparison, fail_above))}</p>")
+    parts += [f"<p>{as_html(said)}</p>" for said in gate.sentences(comparison)]
     parts += [f'<p class="warning">{as_html(f"{each[0].upper()}{each[1:]}.")}</p>' for each in cautions(comparison)]
+    if counts := changed_counts(comparison):
+        parts.append(_count_table(counts, comparison))
     parts += [_table(each, base, other) for each in tables(comparison)]
     parts += [f"<p>{as_html(said)}</p>" for said in (*findings_sentences(comparison), *sentences(comparison))]
     return f"<section>{''.join(parts)}</section>"
@@ -56,24 +60,37 @@ def comparison_part(comparison: Comparison, fail_above: float | None = None) -> 
 
 def _table(shown: Shown, base: str, other: str) -> str:
     heads = ["part", base, other, "change", "interval"]
-    head = "".join(f"<th{_kind(place)}>{as_html(text)}</th>" for place, text in enumerate(heads))
     ends = [end * shown.factor for row in shown.rows for end in _ends(row.difference)]
     scale = min(0.0, *ends), max(0.0, *ends)
-    rows = "".join(_row(row, shown.factor, scale) for row in shown.rows)
+    axis = " to ".join(_signed(end) for end in scale)  # from the left end of the bars to the right one
+    return _of_rows(shown.title, [*heads, axis], "".join(_row(row, shown.factor, scale) for row in shown.rows))
+
+
+def _of_rows(title: str, heads: Sequence[str], rows: str) -> str:
+    head = "".join(f"<th{_kind(place)}>{as_html(text)}</th>" for place, text in enumerate(heads))
     return (
-        f"<div class='scroll'><table><caption>{as_html(shown.title)}</caption>"
-        f"<thead><tr>{head}<th></th></tr></thead><tbody>{rows}</tbody></table></div>"
+        f"<div class='scroll'><table><caption>{as_html(title)}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
+
+
+def _count_table(counts: Sequence[CountRow], comparison: Comparison) -> str:
+    rows = ""
+    for row in counts:
+        count = row.count
+        place = count.counted.value, count.stage, public_name(count.name)
+        name = " / ".join(dict.fromkeys(filter(None, place)))
+        cells = [name, *map(digits, row.means), _signed(row.means[1] - row.means[0])]
+        rows += f"<tr>{''.join(f'<td{_kind(place)}>{as_html(cell)}</td>' for place, cell in enumerate(cells))}</tr>"
+    title = f"What is counted per {comparison.base.unit.value}"
+    return _of_rows(title, ["counted", comparison.base.name, comparison.other.name, "change"], rows)
 
 
 def _row(row: Row, factor: float, scale: tuple[float, float]) -> str:
     found = row.difference
     value, low, high = (_signed(end * factor) for end in _ends(found))
-    sure = "" if found.is_sure else ", not sure"
-    cells = [
-        part_name(row.part), digits(found.base * factor), digits(found.other * factor), value,
-        f"{low} to {high}{sure}",
-    ]  # fmt: skip
+    interval = f"{low} to {high}{'' if found.is_sure else ', not sure'}" if found.has_interval else "not known"
+    cells = [part_name(row.part), digits(found.base * factor), digits(found.other * factor), value, interval]
     shown = "".join(f"<td{_kind(place)}>{as_html(cell)}</td>" for place, cell in enumerate(cells))
     return f"<tr>{shown}<td>{_bar(found, factor, scale)}</td></tr>"
 
@@ -86,8 +103,9 @@ def _kind(place: int) -> str:
     return " class='number'" if place else ""
 
 
-def _ends(found: Difference) -> tuple[float, float, float]:
-    return found.value, found.low, found.high
+def _ends(found: Difference) -> tuple[float, ...]:
+    """Return the value and the ends of its interval, which are the value where there is none."""
+    return found.value, *(found.value if end is None else end for end in (found.low, found.high))
 
 
 def _bar(found: Difference, factor: float, scale: tuple[float, float]) -> str:

@@ -5,16 +5,19 @@ from functools import partial
 
 import click
 
+from rlscope.analysis.account.account import public_name
 from rlscope.analysis.rows import Record
 from rlscope.compare.comparable import cautions
 from rlscope.compare.comparison import Comparison, Row
+from rlscope.compare.counts import CountRow
 from rlscope.compare.estimate import CONFIDENCE_PERCENT, Estimate
+from rlscope.compare.gate import Gate
 from rlscope.compare.sampled.whole_run import WholeRun
 from rlscope.compare.sides import Side
 from rlscope.compare.summary import stage_records, summary
 from rlscope.compare.verdict import (
+    changed_counts,
     findings_sentences,
-    gate_sentence,
     part_name,
     sentences,
     tables,
@@ -30,16 +33,19 @@ LEAST_SHARE = 0.001
 MOST_REASONS = 10
 
 
-def print_comparison(comparison: Comparison, fail_above: float | None) -> None:
-    """Print a comparison; with a limit in percent also what a gate says."""
-    click.echo("\n".join(comparison_lines(comparison, fail_above, Screen.of_stdout())))
+def print_comparison(comparison: Comparison, gate: Gate) -> None:
+    """Print a comparison, and what a gate says."""
+    click.echo("\n".join(comparison_lines(comparison, gate, Screen.of_stdout())))
 
 
-def comparison_lines(comparison: Comparison, fail_above: float | None, screen: Screen) -> list[str]:
+def comparison_lines(comparison: Comparison, gate: Gate, screen: Screen) -> list[str]:
     """Return the lines of a comparison."""
     lines = screen.filled(verdict(comparison))
-    if fail_above is not None:
-        lines += screen.filled(gate_sentence(comparison, fail_above))
+    for decision in gate.sentences(comparison):
+        lines += screen.filled(decision)
+    if counts := changed_counts(comparison):
+        title = f"What is counted per {comparison.base.unit.value}"
+        lines += ["", *table_lines(title, [_count_record(row) for row in counts], screen)]
     for table in tables(comparison):
         records = [_record(row, table.factor) for row in table.rows]
         lines += ["", *table_lines(table.title, records, screen)]
@@ -56,17 +62,29 @@ def comparison_lines(comparison: Comparison, fail_above: float | None, screen: S
     return lines
 
 
+def _count_record(row: CountRow) -> Record:
+    base, other = row.means
+    return {
+        "counted": row.count.counted.value,
+        "stage": row.count.stage,
+        "name": public_name(row.count.name) or "all",
+        "base": base,
+        "other": other,
+        "times": other / base if base else "new",
+    }
+
+
 def _record(row: Row, factor: float) -> Record:
     found = row.difference
-    return {
+    record: Record = {
         "part": part_name(row.part),
         "base": found.base * factor,
         "other": found.other * factor,
         "change": found.value * factor,
-        "low": found.low * factor,
-        "high": found.high * factor,
-        "sure": found.is_sure,
     }
+    if found.low is not None and found.high is not None:
+        record |= {"low": found.low * factor, "high": found.high * factor, "sure": found.is_sure}
+    return record
 
 
 def print_side(side: Side) -> None:

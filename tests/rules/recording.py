@@ -18,9 +18,10 @@ import sys
 import tarfile
 import tempfile
 import time
+from collections.abc import Callable, Collection, Iterator, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 HERE = Path(__file__).parent
 HOSTS, FAULTS, TRACES, MEASURED = HERE / "hosts", HERE / "faults", HERE / "traces", HERE / "measured.json"
@@ -75,6 +76,13 @@ def end_in_time(process: subprocess.Popen[Any], limit_s: float, ending_s: float)
     return False
 
 
+class Pair(NamedTuple):
+    """Seconds that a host trained, and a patched one in the same round."""
+
+    host_s: float
+    patched_s: float
+
+
 def _with_a_core() -> float:
     """Return the time of a clock that stands still while this thread is ready to run and has no core."""
     delay_ns = int(Path("/proc/thread-self/schedstat").read_text().split()[1])
@@ -104,14 +112,28 @@ def train(program: str, patches: Path = FAULTS) -> float:
         process.join()
 
 
-def measure(program: str, times: int) -> dict[str, float]:
-    """Return how many times as long a fault takes as its host, both run in turns without a recording, and the range."""
-    return _summary([train(program) / train(host_of(program)) for _ in range(times)])
+def measure(host: str, programs: Sequence[str], times: int, patches: Path) -> Iterator[dict[str, list[Pair]]]:
+    """Train a host and patched ones in turns, without a recording; yield after each round what is known so far.
 
+    Args:
+        host: The host.
+        programs: Names of patches on it.
+        times: Rounds.
+        patches: The folder of the patches.
 
-def measure_repair(program: str, times: int) -> dict[str, float]:
-    """Return how many times as fast a repaired host is as the host, both run in turns, and the range."""
-    return _summary([train(host_of(program)) / train(program, REPAIRS) for _ in range(times)])
+    Yields:
+        Of each patch, for each round the seconds of the host and of the patched one.
+    """
+    pairs: dict[str, list[Pair]] = {program: [] for program in programs}
+    for _ in range(times):
+        host_s = train(host)
+        for program in list(pairs):
+            try:
+                pairs[program].append(Pair(host_s, train(program, patches)))
+            except (EOFError, subprocess.CalledProcessError) as error:
+                print(program, error, file=sys.stderr)
+                del pairs[program]
+        yield pairs
 
 
 def _summary(factors: list[float]) -> dict[str, float]:
@@ -119,9 +141,18 @@ def _summary(factors: list[float]) -> dict[str, float]:
     return {name: round(value, 2) for name, value in found.items()} | {"runs": len(factors)}
 
 
-def _keep(file: Path, program: str, found: dict[str, float]) -> None:
-    measured = json.loads(file.read_text()) if file.exists() else {}
-    file.write_text(json.dumps(measured | {program: found}, indent=1, sort_keys=True) + "\n")
+def _measure(file: Path, patches: Path, chosen: Collection[str], times: int, factor: Callable[[Pair], float]) -> None:
+    """Measure patches, those of a host together, and keep what was found."""
+    by_host: dict[str, list[str]] = {}
+    for program in sorted(path.stem for path in patches.glob("*.patch")):
+        if not chosen or program in chosen:
+            by_host.setdefault(host_of(program), []).append(program)
+    for host, patched in by_host.items():
+        for pairs in measure(host, patched, times, patches):
+            found = {program: _summary([factor(pair) for pair in each]) for program, each in pairs.items()}
+            measured = json.loads(file.read_text()) if file.exists() else {}
+            file.write_text(json.dumps(measured | found, indent=1, sort_keys=True) + "\n")
+            print(host, pairs, flush=True)
 
 
 def main() -> None:
@@ -130,23 +161,14 @@ def main() -> None:
     parser.add_argument("--measure-only", action="store_true")
     parser.add_argument("programs", nargs="*")
     arguments = parser.parse_args()
+    for program in () if arguments.measure_only else programs():
+        if not arguments.programs or program in arguments.programs:
+            record(program)
     if arguments.times:
         for module in ("torch", "gymnasium", "mujoco", "pandas", "stable_baselines3"):
             importlib.import_module(module)
-    for program in programs():
-        if arguments.programs and program not in arguments.programs:
-            continue
-        try:
-            if not arguments.measure_only:
-                record(program)
-            if arguments.times and program != host_of(program):
-                _keep(MEASURED, program, measure(program, arguments.times))
-        except (EOFError, subprocess.CalledProcessError) as error:
-            print(program, error, file=sys.stderr)
-        print(program, json.loads(MEASURED.read_text()).get(program, ""), flush=True)
-    for program in sorted(path.stem for path in REPAIRS.glob("*.patch")) if arguments.times else ():
-        if not arguments.programs or program in arguments.programs:
-            _keep(REPAIRED, program, measure_repair(program, arguments.times))
+        _measure(MEASURED, FAULTS, arguments.programs, arguments.times, lambda pair: pair.patched_s / pair.host_s)
+        _measure(REPAIRED, REPAIRS, arguments.programs, arguments.times, lambda pair: pair.host_s / pair.patched_s)
 
 
 if __name__ == "__main__":

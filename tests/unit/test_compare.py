@@ -2,12 +2,14 @@
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from compared_runs import NO_CORE, US, compared, loop, of_version, write_run, write_side
 from recording import call_here
 from trace_builder import (
+    CpuTime,
     End,
     ProcessScript,
     Progress,
@@ -23,12 +25,14 @@ from trace_builder import (
 from rlscope.analysis.analysis import analyze
 from rlscope.compare.comparable import cautions
 from rlscope.compare.comparison import Word, compare
+from rlscope.compare.counts import Count, Counted
 from rlscope.compare.estimate import ITERATIONS, RUNS
 from rlscope.compare.folders import open_runs, read_runs
+from rlscope.compare.gate import PASSED, Gate, counts_above
 from rlscope.compare.parts import Kind
 from rlscope.compare.run_times import Unit
 from rlscope.compare.timings import Timing, write_timings
-from rlscope.compare.verdict import changed_findings, verdict
+from rlscope.compare.verdict import changed_counts, changed_findings, verdict
 from rlscope.model import Category, DeviceWork
 from rlscope.report.remarks import core_lines
 from rlscope.trace.reader import open_trace
@@ -192,9 +196,11 @@ def test_a_loop_has_the_crossings_and_the_work_of_devices_that_lie_in_it(tmp_pat
         write_run(tmp_path / "ab"[number % 2] / f"run-{number + 1}", script, 2 * number)
     found = compared(tmp_path / "a", tmp_path / "b")
     assert (found.base.unit, found.base_s) == (Unit.LOOP, pytest.approx(0.020))
-    rows = {row.part.kind: row.difference.base for row in found.rows}
-    assert rows[Kind.CROSSINGS] == 3
-    assert rows[Kind.DEVICE] == pytest.approx(0.005)
+    assert {row.part.kind: row.difference.base for row in found.rows}[Kind.DEVICE] == pytest.approx(0.005)
+    counted = {row.count: row.base for row in found.counts}
+    assert counted[Count(Counted.CROSSINGS)] == (3, 3, 3)
+    assert counted[Count(Counted.CALLS, "inference", "torch.mm")] == (1, 1, 1)
+    assert counted[Count(Counted.CALLS)] == (2, 2, 2)
 
 
 def test_the_process_that_paces_the_run_is_compared(tmp_path: Path) -> None:
@@ -249,14 +255,16 @@ def test_a_loop_on_one_side_only(tmp_path: Path) -> None:
 def test_one_run_without_iterations_has_no_interval(tmp_path: Path) -> None:
     paths = [
         write_run(tmp_path / name, loop([{"torch.addmm": more}], reports=False))
-        for name, more in (("a", 0), ("b", 500))
+        for name, more in (("a", 0), ("b", 1000))
     ]
     found = compared(*paths)
-    assert (found.word, found.change.low, found.rows) == (Word.UNCLEAR, None, ())
-    assert (
-        verdict(found)
-        == "b took +5.6 % time per loop, without an interval: 9.5 ms instead of 9 ms, in one run against 1."
-    )
+    assert (found.word, found.change.low) == (Word.UNCLEAR, None)
+    stages = {row.part.stage: row.difference for row in found.rows if row.part.kind is Kind.STAGE}
+    assert (stages["backpropagation"].value, stages["simulation"].value) == (pytest.approx(0.001), pytest.approx(0))
+    assert {(row.difference.low, row.difference.is_sure) for row in found.rows} == {(None, False)}
+    causes = {row.part.cause: row.difference.value for row in found.rows if row.part.kind is Kind.CAUSE}
+    assert causes["update, PyTorch"] == pytest.approx(0.001)
+    assert "update, PyTorch takes 1 ms more" in verdict(found)
 
 
 def test_runs_of_one_side_that_all_came_first_may_differ_by_the_machine(before: Path, tmp_path: Path) -> None:
@@ -375,7 +383,7 @@ def test_json_has_all_parts(before: Path, after: Path) -> None:
     assert [run["iterations"] for run in found["other"]["runs"]] == [4, 4, 4]
     addmm = next(row for row in found["rows"] if row["function"] == "torch.addmm")
     assert (addmm["kind"], addmm["stage"], addmm["sure"]) == ("function", "backpropagation", True)
-    assert (addmm["base"], addmm["other"], addmm["unit"]) == (0.004, 0.005, "s")
+    assert (addmm["base"], addmm["other"]) == (0.004, 0.005)
     causes = {row["cause"]: row for row in found["rows"] if row["kind"] == "cause"}
     update = causes["update, PyTorch"]
     assert (update["base"], update["other"], update["sure"]) == (pytest.approx(0.020), pytest.approx(0.025), True)
@@ -393,6 +401,73 @@ def test_no_line_is_wider_than_the_terminal(before: Path, tmp_path: Path, monkey
     shutil.copytree(before, tmp_path / ("long" * 30))
     lines = call_here("compare", before, tmp_path / ("long" * 30)).stdout.splitlines()
     assert lines and max(map(len, lines)) <= 60
+
+
+# What is counted.
+
+
+def updated(folder: Path, updates: Sequence[int], took: int = 9000, first_s: int = 0) -> Path:
+    """A run for each number: two iterations of so many updates, which are a call of `took` microseconds each."""
+    for number, count in enumerate(updates):
+        thread, now = ThreadScript(0, 0, [Progress(0, 0, 0, is_baseline=True)]), 0
+        for iteration in range(2):
+            for _ in range(count):
+                thread.statements += [operation(now, "backpropagation"), boundary(now, Category.BACKEND, "torch.addmm")]
+                now += took * US
+                thread.statements += [End(now), End(now)]
+            now += 1000 * US
+            thread.statements += [CpuTime(now, took * US), Progress(now, iteration + 1, 0)]
+        write_run(folder / f"run-{number + 1}", ProcessScript(0, now, threads=[thread]), first_s + 2 * number)
+    return folder
+
+
+def test_a_doubled_update_is_found_by_one_run_of_each_side(tmp_path: Path) -> None:
+    """Its time says nothing: the machine is twice as fast."""
+    once, twice = updated(tmp_path / "once", [4]), updated(tmp_path / "twice", [8], took=4500)
+    found = compared(once, twice)
+    assert found.word is Word.UNCLEAR
+    rows = {row.count: (row.base, row.other) for row in found.counts}
+    assert rows[Count(Counted.CALLS, "backpropagation", "torch.addmm")] == ((4,), (8,))
+    assert rows[Count(Counted.OPERATIONS)] == ((4,), (8,))
+    assert [row.count.name for row in changed_counts(found)] == ["", "", "", "backpropagation", "torch.addmm"]
+    assert call_here("compare", once, twice, "--fail-above-counts", 2).returncode == 1
+    assert call_here("compare", twice, once, "--fail-above-counts", 2).returncode == 0
+    assert call_here("compare", once, once, "--fail-above-counts", 2).returncode == 0
+
+
+def test_counts_that_scatter_are_above_only_if_all_runs_are(tmp_path: Path) -> None:
+    base, other = updated(tmp_path / "base", [4, 5, 6]), updated(tmp_path / "other", [6, 7, 8], first_s=1)
+    assert not any(row.is_apart for row in compared(base, other).counts)
+    assert Gate(counts=2).status(compared(base, other)) == PASSED
+    above = updated(tmp_path / "above", [7, 7, 8], first_s=1)
+    assert {row.count.counted for row in counts_above(compared(base, above), 2)} == {
+        Counted.OPERATIONS,
+        Counted.CALLS,
+        Counted.CROSSINGS,
+    }
+    assert (Gate(counts=2).status(compared(base, above)), Gate(counts=20).status(compared(base, above))) == (1, 0)
+
+
+def test_json_has_counts_and_what_both_gates_decide(tmp_path: Path) -> None:
+    once, twice = updated(tmp_path / "once", [4, 4, 4]), updated(tmp_path / "twice", [8, 8, 8], 4500, 1)
+    document = json.loads(
+        call_here("compare", once, twice, "--fail-above", 50, "--fail-above-counts", 2, "--json").stdout
+    )
+    assert (document["fail_above_percent"], document["fail_above_counts_percent"]) == (50, 2)
+    (found,) = document["comparisons"]
+    assert (found["status"], len(found["gate"])) == (1, 2)
+    (addmm,) = [row for row in found["counts"] if row["name"] == "torch.addmm"]
+    assert addmm == {
+        "counted": "calls", "stage": "backpropagation", "name": "torch.addmm", "base": 4, "other": 8, "apart": True,
+    }  # fmt: skip
+
+
+def test_runs_that_were_only_timed_count_nothing(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        write_timings(tmp_path / name, ["true"], "a machine", [Timing(S, S)] * 3)
+    said = refused(tmp_path / "a", tmp_path / "b", "--fail-above-counts", 2)
+    assert "--fail-above-counts needs recorded runs" in said
 
 
 # What is refused.

@@ -60,7 +60,7 @@ def run(tmp_path: Path, github: Any, base: Path, head: Path, token: str = "right
     """The step of the action, with the variables that its file and GitHub give it."""
     (tmp_path / "event.json").write_text(json.dumps({event: {"number": 7}}))
     variables = environment() | {
-        "BASE": str(base), "HEAD": str(head), "FAIL_ABOVE": "5", "TOKEN": token,
+        "BASE": str(base), "HEAD": str(head), "FAIL_ABOVE": "5", "FAIL_ABOVE_COUNTS": "2", "TOKEN": token,
         "GITHUB_API_URL": f"http://127.0.0.1:{github.server_port}", "GITHUB_REPOSITORY": "owner/name",
         "GITHUB_EVENT_PATH": str(tmp_path / "event.json"), "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
@@ -133,6 +133,8 @@ def test_the_script_reads_what_the_action_gives_it() -> None:
     action, script = (ACTION / "action.yml").read_text(), (ACTION / "compare.py").read_text()
     given = set(re.findall(r"^        ([A-Z_]+): \$", action, flags=re.MULTILINE))
     read = set(re.findall(r"environ(?:\[|\.get\()[\"']([A-Z_]+)[\"']", script))
-    assert given == {each for each in read if not each.startswith("GITHUB_")} == {"BASE", "HEAD", "FAIL_ABOVE", "TOKEN"}
+    assert given == {each for each in read if not each.startswith("GITHUB_")} == {
+        "BASE", "HEAD", "FAIL_ABOVE", "FAIL_ABOVE_COUNTS", "TOKEN",
+    }  # fmt: skip
     inputs = set(re.findall(r"inputs\.([a-z-]+)", action))
     assert inputs == set(re.findall(r"^  ([a-z-]+):$", action.split("runs:")[0], flags=re.MULTILINE))

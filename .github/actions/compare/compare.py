@@ -1,7 +1,7 @@
 """This file compares runs in a job of GitHub: it writes the verdict where people look, and fails above a limit.
 
-Standard library only. What it needs comes as variables: BASE, HEAD, FAIL_ABOVE and TOKEN from action.yml, others from
-GitHub. Without TOKEN, or outside of a pull request, there is no comment.
+Standard library only. What it needs comes as variables: BASE, HEAD, FAIL_ABOVE, FAIL_ABOVE_COUNTS and TOKEN from
+action.yml, others from GitHub. Without TOKEN, or outside of a pull request, there is no comment.
 """
 
 import json
@@ -21,7 +21,9 @@ PATIENCE_S = 30
 
 def main() -> int:
     """Compare, publish, and return the exit status: 3, which decides nothing, becomes a warning."""
-    words = ["rlscope", "compare", os.environ["BASE"], os.environ["HEAD"], "--fail-above", os.environ["FAIL_ABOVE"]]
+    words = ["rlscope", "compare", os.environ["BASE"], os.environ["HEAD"]]
+    words += ["--fail-above", limit] if (limit := os.environ["FAIL_ABOVE"]) else []
+    words += ["--fail-above-counts", limit] if (limit := os.environ["FAIL_ABOVE_COUNTS"]) else []
     finished = subprocess.run([*words, "--json"], capture_output=True, text=True, check=False)
     sys.stderr.write(finished.stderr)
     if not finished.stdout:
@@ -47,9 +49,13 @@ def main() -> int:
 def markdown(found: dict[str, Any]) -> str:
     """Return a comparison as Markdown; names stand in code, where they do nothing."""
     factor, unit = (1.0, "s") if max(found["base_s"], found["other_s"]) >= 1 else (1e3, "ms")
-    status = {0: "passed", 1: "**failed**", UNDECIDED: "undecided"}[found["status"]]
-    lines = [f"{plain(found['verdict'])}", "", f"Gate: {status}.", ""]
-    rows = [row for row in found["rows"] if row["unit"] == "s" and (row["kind"] == "stage" or row["sure"])]
+    status = {0: "passed", 1: "**failed**", UNDECIDED: "undecided", None: "no limit"}[found["status"]]
+    decisions = [f"- {plain(said)}" for said in found["gate"]]
+    lines = [f"{plain(found['verdict'])}", "", f"Gate: {status}.", "", *decisions, ""]
+    if counts := [row for row in found["counts"] if row["apart"]][:MOST_ROWS]:
+        lines += [f"| counted per {found['unit']} | base | head | change |", "|---|---:|---:|---:|"]
+        lines += [*map(count_row, counts), ""]
+    rows = [row for row in found["rows"] if row["low"] is not None and (row["kind"] == "stage" or row["sure"])]
     if rows:
         lines += [f"| part | base, {unit} | head, {unit} | change | interval | sure |", "|---|---:|---:|---:|---|---|"]
     for row in rows[:MOST_ROWS]:
@@ -60,11 +66,18 @@ def markdown(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def name(row: dict[str, Any]) -> str:
-    """Return what a part is called, as code."""
-    if row["device"] is not None:
+def count_row(row: dict[str, Any]) -> str:
+    """Return what both sides count how much, as a row of a table."""
+    change = row["other"] - row["base"]
+    return f"| {name(row, row['counted'])} | {row['base']:,.6g} | {row['other']:,.6g} | {change:+,.6g} |"
+
+
+def name(row: dict[str, Any], counted: str = "") -> str:
+    """Return what a part, or what is counted, is called, as code."""
+    if row.get("device") is not None:
         return f"`device {row['device']} busy`"
-    parts = dict.fromkeys(filter(None, (row["stage"], row["operation"], row["function"] or row["category"])))
+    last = row.get("name") or row.get("function") or row.get("category") or row.get("cause")
+    parts = dict.fromkeys(filter(None, (counted, row["stage"], row.get("operation"), last)))
     text = one_line(" / ".join(parts)).replace("`", "'").replace("|", "\\|")
     return f"`{text}`"
 
