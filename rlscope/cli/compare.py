@@ -52,7 +52,7 @@ def compare(
     force: bool,
     recover: bool,
 ) -> int:
-    """Show what changed from A to B and further sides: each a trace, or a folder of runs of the same thing.
+    """Show what changed from A to B and further sides: each a trace, a folder of runs of the same thing, or a baseline.
 
     \b
     Examples:

@@ -21,7 +21,7 @@ RUNNING = ("top", "start", "stop", "window")
 #: All of them in the order of use. Each of the others is in rlscope/cli/NAME.py; `try`, which Python has, in try_.py.
 VERBS = (
     "calibrate", "record", *RUNNING, "inspect", "analyze", "check", "explain", "try", "report", "plot", "export",
-    "compare", "bench", "doctor",
+    "compare", "baseline", "bench", "doctor",
 )  # fmt: skip
 
 

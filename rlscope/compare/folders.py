@@ -1,8 +1,9 @@
-"""This file finds the runs of a side: a trace is one run, a folder holds several."""
+"""This file finds the runs of a side: a trace is one run, a folder or a baseline holds several."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
+from rlscope.compare.baseline import read_baseline
 from rlscope.compare.recorded import recorded
 from rlscope.compare.run_times import RunTimes
 from rlscope.compare.timings import TIMINGS_NAME, read_timings
@@ -13,11 +14,13 @@ from rlscope.trace.reader import Trace, open_trace
 
 
 def open_runs(path: Path, recover: bool = False) -> list[Trace | RunTimes]:
-    """Return the runs of a side, of those that were only timed the times: one trace, or all that lie in a folder.
+    """Return the runs of a side: one trace, or all that lie in a folder. Of others there are times only.
 
     Raises:
         TraceError: there are none.
     """
+    if path.is_file():
+        return [*read_baseline(path)]
     if (path / TIMINGS_NAME).is_file():
         return [*read_timings(path / TIMINGS_NAME)]
     if not path.is_dir() or _is_trace(path):

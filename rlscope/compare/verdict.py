@@ -179,7 +179,7 @@ def _counted(comparison: Comparison) -> str:
     base, other = (side.count(comparison.repeated) for side in (comparison.base, comparison.other))
     if comparison.repeated == RUNS:
         return f"in {other} runs against {base}"
-    if comparison.base.unit in (Unit.LOOP, Unit.RUN):
+    if comparison.base.unit in (Unit.LOOP, Unit.RUN) or not comparison.change.has_interval:
         return f"in {_runs(other)} against {base}"
     return f"within these runs of {other:,} and {base:,} iterations"
 

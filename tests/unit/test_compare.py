@@ -470,6 +470,47 @@ def test_runs_that_were_only_timed_count_nothing(tmp_path: Path) -> None:
     assert "--fail-above-counts needs recorded runs" in said
 
 
+# A baseline.
+
+
+def test_a_baseline_stands_for_its_runs(before: Path, after: Path, tmp_path: Path) -> None:
+    finished = call_here("baseline", before, "-o", tmp_path / "base.json")
+    assert finished.returncode == 0, finished.stderr
+    kept, whole = compared(tmp_path / "base.json", after), compared(before, after)
+    assert (kept.word, kept.repeated) == (whole.word, whole.repeated)
+    for name in ("value", "low", "high"):
+        assert getattr(kept.change, name) == pytest.approx(getattr(whole.change, name), rel=1e-5)
+    for row, other in zip(kept.rows, whole.rows, strict=True):
+        assert row.part == other.part
+        assert row.difference.base == pytest.approx(other.difference.base, rel=1e-6)
+    assert [(row.count, row.base) for row in kept.counts] == [(row.count, row.base) for row in whole.counts]
+    assert kept.base.findings == whole.base.findings and kept.base.runs[0].facts == whole.base.runs[0].facts
+
+
+def test_a_baseline_of_one_run_is_compared_by_counts(tmp_path: Path) -> None:
+    call_here("baseline", updated(tmp_path / "once", [4]), "-o", tmp_path / "base.json")
+    twice = updated(tmp_path / "twice", [8])
+    assert call_here("compare", tmp_path / "base.json", twice, "--fail-above-counts", 2).returncode == 1
+    assert compared(tmp_path / "base.json", twice).change.has_interval is False
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"schema": 9, "runs": []}', '{"schema": 1, "runs": []}', '{"schema": 1, "runs": [{"unit": 3}]}']
+)
+def test_a_file_that_is_no_baseline(text: str, before: Path, tmp_path: Path) -> None:
+    (tmp_path / "base.json").write_text(text)
+    said = refused(tmp_path / "base.json", before)
+    assert "is no baseline" in said and len(said.splitlines()) == 1
+
+
+def test_a_baseline_replaces_only_what_rlscope_wrote(before: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.json").write_text("{}")
+    assert call_here("baseline", before, "-o", tmp_path / "mine.json").returncode == 2
+    assert (tmp_path / "mine.json").read_text() == "{}"
+    for _ in range(2):
+        assert call_here("baseline", before, "-o", tmp_path / "base.json").returncode == 0
+
+
 # What is refused.
 
 
