@@ -176,3 +176,29 @@ def test_what_is_kept_must_be_a_time_or_a_size(tmp_path: Path, keep: str) -> Non
     assert refused.returncode == 2
     assert "--keep was given" in refused.stderr or "expected after --keep" in refused.stderr
     assert not (tmp_path / "run").exists()
+
+
+def test_what_was_recorded_last_stays_while_the_program_takes_its_time_to_end(tmp_path: Path) -> None:
+    """Python tears it down, so that no process records any more, for longer than what is to be kept."""
+    (tmp_path / "lingering.py").write_text(
+        "import time\n"
+        "import rlscope\n"
+        "class Lingering:\n"
+        "    def __del__(self, sleep=time.sleep):\n"
+        "        sleep(2.5)\n"
+        "lingering = Lingering()\n"
+        "began = time.monotonic()\n"
+        "while time.monotonic() - began < 2:\n"
+        "    with rlscope.operation('inference'):\n"
+        "        time.sleep(0.01)\n"
+    )
+    finished = subprocess.run(
+        [*RLSCOPE, "record", "--keep", "1s", "-o", tmp_path / "run", "--", sys.executable, tmp_path / "lingering.py"],
+        capture_output=True, text=True, env=environment(), cwd=tmp_path, check=False,
+    )  # fmt: skip
+    assert finished.returncode == 0, finished.stderr
+    kept = begun_windows(tmp_path / "run")
+    seconds = [
+        row.seconds for window in kept for row in analyze(open_trace(window)).breakdown if row.stage == "inference"
+    ]
+    assert len(kept) > PARTS / 2 and sum(seconds) > 0.5

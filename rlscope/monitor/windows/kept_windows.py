@@ -105,9 +105,9 @@ class KeptWindows(WindowKeeper):
         sizes = {window: self._size(window) for window in [*self._left_s, *self._made]} if self._most_bytes else {}
         total = sum(sizes.values())
         self._grown, self._bytes = max(self._grown, total - self._bytes), total
-        slow = []
+        slow, recorded_s = [], self._recorded_until(now_s)
         for window, left_s in list(self._left_s.items()):
-            is_old = self._seconds is not None and now_s - left_s > self._seconds
+            is_old = self._seconds is not None and recorded_s - left_s > self._seconds
             # With what is written until the next look.
             if not is_old and (self._most_bytes is None or total + self._grown <= self._most_bytes):
                 break
@@ -118,6 +118,13 @@ class KeptWindows(WindowKeeper):
             total -= sizes.get(window, 0)
         for window in slow[:-PARTS]:
             self._remove(window)
+
+    def _recorded_until(self, now_s: float) -> float:
+        """Return until when processes recorded: while none does, as when Python tears a program down, none gets old."""
+        window = self.windows.open_window
+        if any(made != window for made in self._made) or (window is not None and is_begun(window)):
+            return now_s
+        return max(self._left_s.values(), default=now_s)
 
     def _size(self, window: Path) -> int:
         """Return the bytes of a window. Files of one that nobody records do not grow, but others may come and go."""
