@@ -13,7 +13,7 @@ from rlscope.analysis.lines.tables import LineRow
 from rlscope.analysis.rows import Record
 from rlscope.analysis.table_rows import BreakdownRow, CallRow, ThreadRow
 from rlscope.analysis.tables.breakdown import group_seconds
-from rlscope.cli.given.traces import analyze_traces, is_sampled, warn_of_counters
+from rlscope.cli.given.traces import analyze_traces, is_sampled, job_of, warn_of_counters
 from rlscope.cli.options import NamedPath, correct_option, force_option, ignore_option, select_option
 from rlscope.cli.progress import reading_bar
 from rlscope.errors import UsageError
@@ -22,7 +22,10 @@ from rlscope.outputs import Output, is_marked
 from rlscope.report.first_screen import print_screens
 from rlscope.report.joined import joined
 from rlscope.rules.choice import choice
+from rlscope.text import printable
 
+#: More runs are one table.
+MOST_SCREENS = 3
 #: What a line of Python is told by.
 LINE = ("function", "file", "line")
 
@@ -85,6 +88,8 @@ def analyze(
             )
         _analyze_sample(directories[0], as_json, is_whole, recover)
         return
+    job = job_of(directories[0]) if len(directories) == 1 else None
+    directories = directories if job is None else tuple(job.windows)
     written = csv_file or parquet_file
     shown = choice(select, ignore)
     file = Output(written, force, is_breakdown if csv_file else is_marked) if written is not None else None
@@ -115,8 +120,15 @@ def analyze(
         from rlscope.report.analysis_tables import print_whole
 
         print_whole(analyses)
+    elif len(by_name) > (1 if job else MOST_SCREENS):
+        from rlscope.report.many_runs import print_many  # with tables, which the first screen has not
+
+        title, notes = (job.title, job.notes) if job else (f"{len(by_name)} runs", [])
+        print_many(dict(zip(by_name, analyses, strict=True)), title, notes)
     else:
         print_screens(analyses)
+        for note in job.notes if job else ():
+            click.echo(printable(note))
 
 
 def _analyze_sample(run: Path, as_json: bool, is_whole: bool, recover: bool) -> None:

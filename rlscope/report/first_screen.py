@@ -39,7 +39,7 @@ def screen_lines(analysis: Analysis, screen: Screen) -> list[str]:
     for observed in range(MOST_OBSERVATIONS, -1, -1):
         tail = [*changes, *_observations(analysis, screen, observed), *more]
         for shown in range(min(len(lines), MOST_CAUSES), 0, -1) if lines else (0,):
-            table = _account(analysis, folded(lines, shown), screen) if lines else ()
+            table = account_table(account_title(analysis), folded(lines, shown), screen) if lines else ()
             if len(whole := [*head, *table, *tail]) <= MOST_LINES:
                 return whole
     return [*head, *tail]
@@ -48,7 +48,7 @@ def screen_lines(analysis: Analysis, screen: Screen) -> list[str]:
 def whole_lines(analysis: Analysis, screen: Screen) -> list[str]:
     """Return what the first screen has, with all causes, changes and observations."""
     lines = account_lines(analysis)
-    table = _account(analysis, lines, screen) if lines else ()
+    table = account_table(account_title(analysis), lines, screen) if lines else ()
     return [*table, *_changes(analysis, screen, None), *_observations(analysis, screen, None)]
 
 
@@ -61,9 +61,10 @@ def _title(analysis: Analysis, screen: Screen) -> Iterator[str]:
         yield f"{INDENT}incomplete for {rest:,} more reasons, which --all shows"
 
 
-def _account(analysis: Analysis, lines: Sequence[Line], screen: Screen) -> Iterator[str]:
+def account_table(title: str, lines: Sequence[Line], screen: Screen) -> Iterator[str]:
+    """Yield causes as lines below a title: what each is called, its seconds, its share and where it is."""
     yield ""
-    yield screen.cut(screen.shown(account_title(analysis)), screen.width)
+    yield screen.cut(screen.shown(title), screen.width)
     names = [screen.shown(line.name) for line in lines]
     seconds = [screen.shown(duration(line.seconds)) for line in lines]
     shares = [percent(line.share) for line in lines]

@@ -34,16 +34,17 @@ class _Column:
 def table_lines(title: str, rows: Sequence[Record], screen: Screen) -> list[str]:
     """Return a title and a table with the columns of the first row.
 
-    Numbers stand to the right. Names of columns go on in a second line behind an underscore if that makes the table
-    narrower, and long names in cells lose their middle if it is too wide. If that does not suffice, each row is written
-    as lines of one column each.
+    Numbers stand to the right. Names of columns go on in a second line behind an underscore, or a space, if that makes
+    the table narrower, and long names in cells lose their middle if it is too wide. If that does not suffice, each row
+    is written as lines of one column each.
     """
     columns = [_column(name, rows, screen) for name in (rows[0] if rows else ())]
     if _width(columns) > screen.width:
         for column in columns:
             widest = max(map(cell_len, column.cells), default=0)
-            pieces = re.sub("_(?=..)", "_\n", column.head[0]).split("\n")  # not before a unit
-            column.head = list(packed(pieces, max(widest, *map(cell_len, pieces))))
+            pieces = re.split("(?<=_)(?=..)|(?<= )", column.head[0])  # not before a unit
+            width = max(widest, *(cell_len(piece.rstrip()) for piece in pieces))
+            column.head = [line.rstrip() for line in packed(pieces, width)]
             column.width = max(widest, *map(cell_len, column.head))
     texts = [column for column in columns if not column.is_number]
     while (over := _width(columns) - screen.width) > 0 and texts:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -15,7 +16,9 @@ from rlscope.model import GpuAttribution
 from rlscope.record.config import RecordConfig
 from rlscope.report.sentences import NOT_COMPARABLE
 from rlscope.text import encodable, printable
-from rlscope.trace.reader import open_trace
+from rlscope.trace.manifest import overwritten, read_manifest
+from rlscope.trace.reader import open_trace, troubles_of
+from rlscope.trace.windows import REQUESTS_NAME, windows_in
 
 
 def analyze_traces(
@@ -33,6 +36,38 @@ def analyze_traces(
             name: analyze(trace, recover, by_thread, gpu_attribution, chosen(trace, correct), by_function)
             for name, trace in traces.items()
         }
+
+
+class Job(NamedTuple):
+    """A run that is recorded in windows, each of them a trace.
+
+    Attributes:
+        windows: They, the first one first.
+        title: How many these are.
+        notes: What is missing of the run, and what is wrong with it now, one sentence each.
+    """
+
+    windows: list[Path]
+    title: str
+    notes: list[str]
+
+
+def job_of(run: Path) -> Job | None:
+    """Return the windows of a run; None where the directory is none that is recorded in windows, or has none yet."""
+    if not (run / REQUESTS_NAME).exists():
+        return None
+    windows = [run / name for name in windows_in(run)]
+    if not windows:
+        return None
+    from rlscope.monitor.windows.kept_windows import slow_windows  # which a trace does not need
+
+    notes = [f"Now {sentence}." for sentence in troubles_of(run)]
+    gone = overwritten(read_manifest(run))
+    if gone is not None and gone[0]:
+        notes.insert(0, f"{gone[0]:,} windows before them were overwritten.")
+    if slow := [name for name in slow_windows(run) if run / name in windows]:
+        notes.insert(0, f"A slow iteration is in {', '.join(slow)}.")
+    return Job(windows, f"{len(windows)} windows of {run}", notes)
 
 
 def is_sampled(run: Path) -> bool:
