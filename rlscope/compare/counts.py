@@ -18,7 +18,7 @@ UNCOUNTED = (NO_OPERATION, "garbage_collection")
 
 
 class Counted(str, Enum):
-    """What is counted."""
+    """This says what is counted."""
 
     OPERATIONS = "operations"
     CALLS = "calls"  # of functions of other layers, in operations
@@ -35,7 +35,7 @@ class Counted(str, Enum):
 
 
 class Count(NamedTuple):
-    """Something that is counted, in one place of the program; with empty names all of it.
+    """A count names something that is counted, in one place of the program; with empty names all of it.
 
     Attributes:
         counted: What it is.
@@ -50,7 +50,7 @@ class Count(NamedTuple):
 
 @dataclass(frozen=True)
 class CountRow:
-    """How much both sides count of one thing.
+    """A row says how much both sides count of one thing.
 
     Attributes:
         count: What is counted.

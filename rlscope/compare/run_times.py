@@ -34,7 +34,7 @@ class Unit(str, Enum):
 
 
 class CauseTime(NamedTuple):
-    """For how long a run went for a cause, and where most of that was; `where` is empty if it is not known."""
+    """This says for how long a run went for a cause, and where most of that was; `where` is empty if not known."""
 
     seconds: float
     where: str
