@@ -18,8 +18,10 @@ from rlscope.text.numbers import change, digits, duration, duration_ends, in_per
 
 #: More repetitions are not worth counting out.
 MOST_ADVISED = 100_000
-#: Causes with less of both sides' time are shown only if they differ for sure.
+#: Causes with less of what the program did in its loop are shown only if they differ for sure.
 LEAST_CAUSE = 0.05
+#: What is done before the loop, and what the machine does: beside these a cause of the program may be small.
+AROUND = (Cause.STARTING_UP.words, Cause.NO_CORE.words)
 #: Counts are shown that differ by more than so many percent, and so many that are not all of their kind.
 LEAST_COUNTED, MOST_COUNTS = 1.0, 8
 
@@ -130,13 +132,17 @@ def _causes(comparison: Comparison) -> Shown:
     """Return where the time of whole runs went: the longest causes, and those that differ for sure."""
     causes = [row for row in comparison.rows if row.part.kind is Kind.CAUSE]
     longest_s = max((max(row.difference.base, row.difference.other) for row in causes), default=0.0)
-    unit, wall_s = unit_of(longest_s), sum(row.difference.base + row.difference.other for row in causes)
+    unit, least_s = unit_of(longest_s), _least_cause_s(causes)
     shown = [
-        row
-        for row in causes
-        if row.difference.is_sure or row.difference.base + row.difference.other >= LEAST_CAUSE * wall_s
+        row for row in causes if row.difference.is_sure or max(row.difference.base, row.difference.other) >= least_s
     ]
     return Shown(f"Where the time went, in {unit.name} per run", shown, unit.per_second)
+
+
+def _least_cause_s(causes: Sequence[Row]) -> float:
+    """Return how long a cause is to be to be shown where nothing says how sure it is."""
+    of_program = [row.difference for row in causes if row.part.cause not in AROUND]
+    return LEAST_CAUSE * max(sum(each.base for each in of_program), sum(each.other for each in of_program))
 
 
 def _is_told(row: Row, least_s: float) -> bool:
@@ -229,11 +235,13 @@ def _of_cause(comparison: Comparison, is_stage_told: bool) -> list[str]:
 
     Where a stage is told already the cause must say more: at which line.
     """
+    sign = 1 if comparison.change.value > 0 else -1
     causes = [row for row in comparison.rows if row.part.kind is Kind.CAUSE]
-    least_s = LEAST_CAUSE * sum(row.difference.base for row in causes)
-    told = [row for row in causes if _is_told(row, least_s) and row.part.cause != Cause.STARTING_UP.words]
-    row = max(told, key=lambda row: row.difference.value * comparison.change.value, default=None)
-    if row is None or row.difference.value * comparison.change.value <= 0:
+    told = [row for row in causes if _is_told(row, _least_cause_s(causes)) and row.difference.value * sign > 0]
+    of_program = [row for row in told if row.part.cause not in AROUND]
+    found = of_program or [row for row in told if row.part.cause == Cause.NO_CORE.words]
+    row = max(found, key=lambda row: row.difference.value * sign, default=None)
+    if row is None:
         return []
     value = row.difference.value
     where = (comparison.other if value > 0 else comparison.base).where(row.part.cause)
