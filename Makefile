@@ -204,8 +204,9 @@ coverage: build $(COVERAGE)/.environment ## show which branches of Python the un
 	PYTHONPATH="$$packages" $(AT_ONCE) --quiet --cov rlscope --cov-branch --cov-report= tests/unit || [[ $$? == 1 ]]
 	$(COVERAGE)/bin/coverage report --skip-covered --fail-under=70
 
-wheels: $(WHEELS)/.environment ## make a wheel in dist/ for each of WHEEL_PYTHONS (about a minute each)
+wheels: $(WHEELS)/.environment ## make a wheel in dist/ for each of WHEEL_PYTHONS, for glibc 2.24 and newer (about a minute each); CXX=g++ for this machine's
 	rm -rf build/wheels/made dist/rlscope-*.whl
+	export CXX="$${CXX:-$$(scripts/get_sysroot.sh)}"
 	for version in $(WHEEL_PYTHONS); do
 		$(FIND_PYTHON)
 		"$$python" -c '' || { echo "make: expected Python $$version by pyenv or on PATH, found none; or give WHEEL_PYTHONS=…" >&2; exit 1; }
