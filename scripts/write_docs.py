@@ -30,8 +30,9 @@ rlscope check trace --fail-on RLS3                 # ends with status 1 where a 
 rlscope explain RLS202                             # the page of a rule
 ```
 
-A finding is about an eighth of the training or more. *At most 1.8 times as fast* is what would be left if all of that
-time were gone. Findings of rules that you do not want are left out by `--ignore RLS104,RLS2`, or in pyproject.toml:
+A finding is about an eighth of the training or more. Where a model covers the change, it says what a
+[forecast](../forecast.md) does: *each 10th time: 1.8 times as fast (1.7 to 1.9)*. Findings of rules that you do not
+want are left out by `--ignore RLS104,RLS2`, or in pyproject.toml:
 
 ```
 [tool.rlscope]
