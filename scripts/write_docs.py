@@ -10,13 +10,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from experiments.verdicts.claims_schema import claims_schema
 from rlscope.analysis.analysis import Analysis
 from rlscope.export.json_schema import document_schema
+from rlscope.forecast.schema import forecast_schema
 from rlscope.rules.rule import rules
 from rlscope.trace.format import OtherTag
 from rlscope.trial.schema import try_schema
 from rlscope.version import FORMAT_VERSION
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-SCHEMAS = {"analyze": document_schema, "claims": claims_schema, "try": try_schema}
+SCHEMAS = {"analyze": document_schema, "claims": claims_schema, "forecast": forecast_schema, "try": try_schema}
 RULES = DOCS / "rules"
 #: What `make rules RECORD=1` has measured.
 MEASURED = DOCS.parent / "tests" / "rules" / "measured.json"

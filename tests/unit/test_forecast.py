@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 from recording import call_here
 from rules import forecasting
 from trace_builder import analyzed, parse_script, write_scripts
@@ -32,6 +33,7 @@ from rlscope.forecast.models import (
     saved_in_processes,
     workers_of,
 )
+from rlscope.forecast.schema import forecast_schema
 
 #: A second of training in which 0.3 s of inference and 0.1 s of nothing known are done for a batch.
 LOOP = (
@@ -216,6 +218,7 @@ def test_the_document_has_each_change_in_its_order(tmp_path: Path) -> None:
     called = call_here("forecast", tmp_path, "--json", *options)
     document = json.loads(called.stdout)
     assert called.returncode == 0 and document["schema"] == 1
+    Draft202012Validator(forecast_schema()).validate(document)
     assert [row["change"] for row in document["forecasts"]] == [*changes]
     assert [row["saved_s"] for row in document["forecasts"]] == [pytest.approx(15e-9), pytest.approx(40e-9)]
 

@@ -51,6 +51,8 @@ MAY_IMPORT = {
     "analysis/analysis.py": SHARED | {"rlscope.trace", "rlscope.analysis", "rlscope.rules"},
     "analysis/document.py": SHARED | {"rlscope.analysis", "rlscope.rules"},
     "forecast": SHARED | {"rlscope.analysis"},
+    # Schemas are made of classes of all documents.
+    "forecast/schema.py": SHARED | {"rlscope.forecast", "rlscope.export.json_schema"},
     "rules": SHARED | {"rlscope.analysis", "rlscope.forecast", "rlscope.record.blocking"},
     # Of what kind a wait is, is declared with the function.
     "analysis": SHARED | {"rlscope._analysis", "rlscope.trace", "rlscope.libraries", "rlscope.record.blocking"},
