@@ -79,7 +79,7 @@ CARTPOLE := experiments/workloads/cartpole/libcartpole.so
 COMPILED := CMakeLists.txt pyproject.toml README.md LICENSE rlscope/version.py rlscope/trace/format.py $(shell find src cmake -type f -not -name '*.pyc') $(wildcard rlscope/analysis/swept*.py rlscope/analysis/*/swept.py)
 SOURCES := $(COMPILED) $(shell find rlscope -type f -not -name '*.pyc' -not -name '*.so' -not -name built_from.json)
 
-.PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-others test-page test-pythons test-container test-scale fuzz artifacts check-claims bench guard rules field docs archive coverage wheels sdist test-wheels test-notebook lint clean
+.PHONY: help setup build simulators install-experiments environments test test-py test-cpp test-frameworks test-others test-page test-pythons test-container test-scale fuzz artifacts check-claims bench guard rules forecasts field docs archive coverage wheels sdist test-wheels test-notebook lint clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 28
@@ -168,6 +168,9 @@ guard: build ## compare instructions and bytes per event with benchmarks/guard.j
 rules: build ## judge rules by kept traces, and write docs/rules/measured.md; RECORD=1 records and measures anew (hour)
 	$(if $(RECORD),$(BIN)/python tests/rules/recording.py)
 	PYTHONPATH=tests $(BIN)/python -m rules.confusion
+
+forecasts: build ## measure forecasts against edits, and write docs/forecast-measured.md (half an hour); needs a calibration
+	PYTHONPATH=tests $(BIN)/python -m rules.forecasting
 
 field: build $(if $(RECORD)$(TRY),$(if $(ENVIRONMENTS),,$(FRAMEWORKS:%=.venvs/%/.package) $(OTHERS)/.environment $(D3RLPY)/.environment)) ## write docs/rules/field.md, of programs as they are; RECORD=1 records them anew (half an hour), TRY=1 measures what changes bring; ENVIRONMENTS=DIR instead of .venvs
 	export PYTHONPATH=tests

@@ -10,13 +10,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from experiments.verdicts.claims_schema import claims_schema
 from rlscope.analysis.analysis import Analysis
 from rlscope.export.json_schema import document_schema
+from rlscope.forecast.schema import forecast_schema
 from rlscope.rules.rule import rules
 from rlscope.trace.format import OtherTag
 from rlscope.trial.schema import try_schema
 from rlscope.version import FORMAT_VERSION
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-SCHEMAS = {"analyze": document_schema, "claims": claims_schema, "try": try_schema}
+SCHEMAS = {"analyze": document_schema, "claims": claims_schema, "forecast": forecast_schema, "try": try_schema}
 RULES = DOCS / "rules"
 #: What `make rules RECORD=1` has measured.
 MEASURED = DOCS.parent / "tests" / "rules" / "measured.json"
@@ -30,8 +31,9 @@ rlscope check trace --fail-on RLS3                 # ends with status 1 where a 
 rlscope explain RLS202                             # the page of a rule
 ```
 
-A finding is about an eighth of the training or more. *At most 1.8 times as fast* is what would be left if all of that
-time were gone. Findings of rules that you do not want are left out by `--ignore RLS104,RLS2`, or in pyproject.toml:
+A finding is about an eighth of the training or more. Where a model covers the change, it says what a
+[forecast](../forecast.md) does: *each 10th time: 1.8 times as fast (1.7 to 1.9)*. Findings of rules that you do not
+want are left out by `--ignore RLS104,RLS2`, or in pyproject.toml:
 
 ```
 [tool.rlscope]

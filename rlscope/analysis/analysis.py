@@ -34,8 +34,8 @@ class Analysis(RunTables):
         FindingRow,
         lambda run, found: finding_rows(run, found),
         per="change that a rule found, what is most sure first",
-        values="the rule's code and name, what to do and where, how much of the training it is about, and how many "
-        "times as fast that gets at most: [rules](rules/index.md)",
+        values="the rule's code and name, what to do and where, how much of the training it is about, and where a "
+        "model covers it what [a forecast](forecast.md) says of it: [rules](rules/index.md)",
     )
 
     def replaced(self, **values: Any) -> Self:

@@ -11,6 +11,7 @@ from typing import Generic
 from rlscope.analysis.account.account import AccountRow, account_rows
 from rlscope.analysis.account.owner_path import OwnerPath, owner_path
 from rlscope.analysis.correction.corrected import AppliedCorrection
+from rlscope.analysis.correction.costs import Bounds
 from rlscope.analysis.counters.runs import CounterRuns, Counters
 from rlscope.analysis.devices.idle import device_idle_rows, loop_busy_s
 from rlscope.analysis.devices.launches import launch_rows
@@ -61,6 +62,7 @@ from rlscope.analysis.tables.crossings import CrossingRow, crossing_rows
 from rlscope.analysis.tables.dependencies import wait_rows
 from rlscope.analysis.tables.durations import DurationRow, duration_rows
 from rlscope.analysis.tables.loop import Life, Loops, life_of, loops_of, outside_rows
+from rlscope.analysis.tables.loop_times import CpuShares, LoopTimeRow, cpu_shares, loop_time_rows
 from rlscope.analysis.tables.messages import MessageRow, message_rows
 from rlscope.analysis.tables.processes import machine_rows, phase_rows, process_rows
 from rlscope.analysis.tables.purposes import PurposeRow, purpose_rows
@@ -160,6 +162,20 @@ class RunTables(Tables):
         per="process, phase, stage, operation",
         values="count; seconds in which threads were in it and in no inner one; of these, `cpu_s` on a CPU",
         title="Processor time",
+        largest="cpu_s",
+    )
+
+    @fact(in_document=False)
+    def cpu_shares(self, run: Run) -> CpuShares:
+        """Return how the seconds in which processes worked become processor time."""
+        return cpu_shares(self.purposes, self.breakdown, self.cpu_times)
+
+    loop_times = _Table(
+        LoopTimeRow,
+        lambda run, found: loop_time_rows(found.purposes, found.cpu_shares, found.path),
+        per="process, purpose, stage, in its training loop",
+        values="processor time, without what recording added: what `rlscope forecast` reckons with",
+        title="Processor time of the training loop",
         largest="cpu_s",
     )
     account = _Table(
@@ -503,6 +519,11 @@ class RunTables(Tables):
         """Return how times were corrected; None if they were not."""
         return run.applied_correction(self.processes, self.path)
 
+    @fact(in_document=False)
+    def message_ns(self, run: Run) -> Mapping[int, Bounds]:
+        """Return what a step of an environment costs more in so many processes, as calibrated; empty if it was not."""
+        return run.swept.correction.messages if run.swept.correction is not None else {}
+
     @fact()
     def uncorrected(self, run: Run) -> str:
         """Return why they were not; empty if they were."""
@@ -538,11 +559,11 @@ class RunTables(Tables):
     )
     functions = _Table(
         FunctionRow,
-        lambda run, found: function_rows(run.own_lines(found.loops)),
+        lambda run, found: function_rows(run.own_lines(found.loops), found.cpu_shares),
         needs="stack_times",
         per="process, stage, purpose, function, file, line at which it begins",
         values="stacks that pass it, `own_stacks` in which it was innermost; seconds in it with what it called, "
-        "`own_seconds` without; whether it `is_own`, the program's own code",
+        "`own_seconds` without; of `seconds` the processor time; whether it `is_own`, the program's own code",
         title="Functions",
         largest="seconds",
         asked_by="--by line",

@@ -8,7 +8,7 @@ import os
 import platform
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,10 +60,10 @@ class Conditions:
 
     def difference(self, other: Conditions) -> str | None:
         """Return the first field in which the other one differs, with both values; None if there is none."""
-        for field, value in asdict(self).items():
-            found = getattr(other, field)
+        for name, value in asdict(self).items():
+            found = getattr(other, name)
             if found != value:
-                return f"{field} {value!r} was expected, {found!r} was found"
+                return f"{name} {value!r} was expected, {found!r} was found"
         return None
 
 
@@ -76,12 +76,14 @@ class Calibration:
         made_at: when, UTC.
         versions: of the libraries in whose calls it was measured, and of the GPU's driver where there is one.
         costs: as in `Correction`.
+        messages: as there; a file of before forecasts has none.
     """
 
     made_on: Conditions
     made_at: str
     versions: Mapping[str, str]
     costs: Mapping[str, Cost]
+    messages: Mapping[int, Bounds] = field(default_factory=dict)
 
     def to_json_dict(self) -> dict[str, Any]:
         """Return what the file holds."""
@@ -91,7 +93,7 @@ class Calibration:
         """Return the correction for the analysis; `source` says where the calibration is from."""
         from rlscope.analysis.correction.corrected import Correction  # which a record does without
 
-        return Correction(self.costs, f"{source}, calibrated {self.made_at}", self.versions)
+        return Correction(self.costs, f"{source}, calibrated {self.made_at}", self.versions, self.messages)
 
 
 def now() -> str:
@@ -223,6 +225,7 @@ def parse(document: object, where: str) -> Calibration:
         top.get("made_at", str),
         {name: versions.get(name, str) for name in versions.names()},
         {key: _parse_cost(costs, key) for key in costs.names()},
+        _parse_messages(top.inner("messages")) if "messages" in top.names() else {},
     )
 
 
@@ -270,6 +273,13 @@ def _parse_cost(costs: _Fields, key: str) -> Cost:
     cost = costs.inner(key)
     parts = [field.name for field in fields(Cost) if field.name.endswith("_ns")]
     return Cost(**{name: _parse_bounds(cost.inner(name)) for name in parts}, events=int(cost.number("events")))
+
+
+def _parse_messages(messages: _Fields) -> dict[int, Bounds]:
+    for name in messages.names():
+        if not (name.isascii() and name.isdecimal()) or not 0 < int(name) < LIMIT:
+            raise messages.wrong(name, "a number of processes was expected as its name")
+    return {int(name): _parse_bounds(messages.inner(name)) for name in messages.names()}
 
 
 def _parse_bounds(bounds: _Fields) -> Bounds:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -211,20 +212,35 @@ def calibrate(on_loop: Callable[[str], None], seconds: float = SECONDS) -> tuple
                 left -= seconds * loop.share if loop.has_device else 0
             on_loop(name)
     clock = loops["annotations"].clock
-    return Calibration(conditions_here(clock), now(), versions, costs_of(loops)), missing
+    messages = {int(processes): _mean_of(ns) for processes, ns in _said_by("messages").items()}
+    on_loop("messages")
+    return Calibration(conditions_here(clock), now(), versions, costs_of(loops), messages), missing
+
+
+def _mean_of(ns: list[float]) -> Bounds:
+    """Return the mean of measurements with its interval, by resampling them."""
+    samples = np.random.default_rng(4).choice(ns, (RESAMPLES, len(ns))).mean(axis=1)
+    return Estimate(float(np.mean(ns)), samples).bounds()
 
 
 def _run(name: str, seconds: float, directory: Path) -> Measured:
-    """Run one loop's process, which finds the same modules as this one wherever it is run."""
-    command = [sys.executable, "-m", "rlscope.calibration.workload", name, str(seconds), str(directory)]
+    """Run one loop's process."""
+    return Measured(**_said_by("workload", name, str(seconds), str(directory)))
+
+
+def _said_by(module: str, *arguments: str) -> dict[str, Any]:
+    """Run a module of this folder, which finds the same modules as this one wherever it is run; return what it says."""
+    command = [sys.executable, "-m", f"rlscope.calibration.{module}", *arguments]
     package = str(Path(__file__).resolve().parents[2])
     variables = os.environ | {"PYTHONPATH": os.pathsep.join([package, *sys.path[1:]])}
-    finished = run_to_end(command, env=variables, cwd=directory)
+    finished = run_to_end(command, env=variables, cwd=tempfile.gettempdir())
     if finished.returncode != 0:
         said = (finished.stderr.strip().splitlines() or ["nothing was said"])[-1]
-        raise UsageError(f"the costs of {name} were expected, but the process that measures them failed: {said}; "
+        what = arguments[0] if arguments else module
+        raise UsageError(f"the costs of {what} were expected, but the process that measures them failed: {said}; "
                          f"run {' '.join(command)}")  # fmt: skip
-    return Measured(**json.loads(finished.stdout.splitlines()[-1]))
+    measured: dict[str, Any] = json.loads(finished.stdout.splitlines()[-1])
+    return measured
 
 
 def costs_of(loops: Mapping[str, LoopFound]) -> dict[str, Cost]:

@@ -53,6 +53,9 @@ def calibrate(output: Path | None, force: bool, whole_runs: bool, repetitions: i
     with file.writing() as unfinished:
         save(calibration, unfinished)
     click.echo("\n".join(table_lines("Costs of an event, in ns", _table(calibration), Screen.of_stdout())))
+    if calibration.messages:
+        title = "A step of an environment costs more in a process of its own, in ns"
+        click.echo("\n".join(["", *table_lines(title, _messages(calibration), Screen.of_stdout())]))
     for loop, reason in missing.items():
         click.echo(f"not measured: {loop}, because {reason}")
     click.echo(f"wrote {path}")
@@ -63,7 +66,7 @@ def _by_loops() -> tuple[Calibration, dict[str, str]]:
     from rlscope.calibration.measure import calibrate as measure_costs
     from rlscope.calibration.workload import LOOPS
 
-    with progress_bar("calibrating", len(LOOPS)) as advance:
+    with progress_bar("calibrating", len(LOOPS) + 1) as advance:
         return measure_costs(lambda loop: advance())
 
 
@@ -84,3 +87,10 @@ def _table(calibration: Calibration) -> list[Record]:
         rows.append({"event": key, "cost": total.mean, "low": total.low, "high": total.high,
                      "inside": cost.records_inside_ns.mean, "events": cost.events})  # fmt: skip
     return rows
+
+
+def _messages(calibration: Calibration) -> list[Record]:
+    return [
+        {"processes": processes, "cost": cost.mean, "low": cost.low, "high": cost.high}
+        for processes, cost in calibration.messages.items()
+    ]

@@ -20,8 +20,8 @@ READER_IS_GONE = 128 + signal.SIGPIPE
 RUNNING = ("top", "start", "stop", "window")
 #: All of them in the order of use. Each of the others is in rlscope/cli/NAME.py; `try`, which Python has, in try_.py.
 VERBS = (
-    "calibrate", "record", *RUNNING, "inspect", "analyze", "check", "explain", "try", "report", "plot", "export",
-    "compare", "baseline", "bench", "doctor",
+    "calibrate", "record", *RUNNING, "inspect", "analyze", "check", "explain", "forecast", "try", "report", "plot",
+    "export", "compare", "baseline", "bench", "doctor",
 )  # fmt: skip
 
 

@@ -38,4 +38,4 @@ def find(evidence: Evidence) -> Iterator[Found]:
             f"run fewer processes or threads: {digits(cores.wanted)} processes want {digits(cores.usable)} cores at "
             "once; OMP_NUM_THREADS=1, or torch.set_num_threads(1), gives each of them one thread for its operators"
         )
-        yield Found(change, "cores: wanted, usable", evidence.seconds(Cause.NO_CORE), is_bound=False)
+        yield Found(change, "cores: wanted, usable", evidence.seconds(Cause.NO_CORE))

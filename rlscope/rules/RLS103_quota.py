@@ -36,4 +36,4 @@ def find(evidence: Evidence) -> Iterator[Found]:
             f"quota stopped it for {duration(cores.throttled_s)}"
         )
         stopped_s = min(cores.throttled_s, evidence.seconds(Cause.NO_CORE))
-        yield Found(change, "cores: throttled_s", stopped_s, is_bound=False)
+        yield Found(change, "cores: throttled_s", stopped_s)

@@ -43,4 +43,4 @@ def find(evidence: Evidence) -> Iterator[Found]:
             f"{where(place)}"
         )
         # Waiting busily, and giving cores to each other, is the rest of it, so there is no bound.
-        yield Found(change, "account: cause=operator_threads", backend_s, place, is_bound=False)
+        yield Found(change, "account: cause=operator_threads", backend_s, place)

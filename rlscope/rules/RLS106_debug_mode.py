@@ -32,4 +32,4 @@ def find(evidence: Evidence) -> Iterator[Found]:
     if named:
         place = evidence.made(("start",), Place()) if "tracemalloc" in named else Place()
         change = f"turn off what is for finding errors: {', '.join(named)}{where(place)}"
-        yield Found(change, "the process's debug_modes", evidence.training_s, place, is_bound=False)
+        yield Found(change, "the process's debug_modes", evidence.training_s, place)

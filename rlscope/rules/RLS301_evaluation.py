@@ -30,4 +30,4 @@ TRIAL = "no-evaluation"
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for evaluation."""
-    yield from evidence.cause(Cause.EVALUATION, "evaluate less often, or fewer episodes")
+    yield from evidence.cause(Cause.EVALUATION, "evaluate less often, or fewer episodes", forecast="evaluation=1/10")

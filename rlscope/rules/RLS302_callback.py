@@ -29,4 +29,4 @@ from rlscope.rules.finding import Found
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for callbacks."""
-    yield from evidence.cause(Cause.CALLBACK, "do less in callbacks, or call them less often")
+    yield from evidence.cause(Cause.CALLBACK, "do less in callbacks, or call them less often", forecast="callback=1/10")

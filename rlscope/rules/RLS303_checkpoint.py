@@ -36,5 +36,9 @@ def find(evidence: Evidence) -> Iterator[Found]:
     packed_s, saved_s = packing.seconds if packing is not None else 0.0, evidence.seconds(Cause.CHECKPOINT)
     if packed_s or saved_s:
         place = packing.place if packing is not None and packed_s > saved_s else evidence.made_for(Cause.CHECKPOINT)
-        change = f"save less often, or less: a replay buffer is large{where(place)}"
-        yield Found(change, f"account: cause={Cause.CHECKPOINT.value}; functions", packed_s + saved_s, place)
+        share = evidence.share(packed_s + saved_s)
+        change = f"save less often, or less, as a replay buffer is large; {share} of the training{where(place)}"
+        yield Found(
+            change, f"account: cause={Cause.CHECKPOINT.value}; functions", packed_s + saved_s, place,
+            forecast="" if packed_s else "checkpoint=1/10",
+        )  # fmt: skip

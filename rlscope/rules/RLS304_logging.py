@@ -32,5 +32,5 @@ TRIAL = "no-logging"
 
 def find(evidence: Evidence) -> Iterator[Found]:
     """Look for logging."""
-    yield from evidence.cause(Cause.LOG, "log less often")
+    yield from evidence.cause(Cause.LOG, "log less often", forecast="log=1/10")
     yield from evidence.calls(("logging/__init__.py ",), "log less often")

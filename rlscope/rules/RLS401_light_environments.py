@@ -60,4 +60,5 @@ def find(evidence: Evidence) -> Iterator[Found]:
             is_large = evidence.message_bytes >= LARGE_MESSAGE_BYTES
             seconds = messages_s + (0.0 if is_large else evidence.seconds(Cause.PICKLING))
             place = evidence.made(VECTORS_IN_PROCESSES, evidence.at(Cause.MESSAGES))
-            yield Found(f"{change}{where(place)}", "account: cause=messages", seconds, place)
+            said = f"{change}{where(place)}"
+            yield Found(said, "account: cause=messages", seconds, place, forecast="processes=1")

@@ -48,7 +48,7 @@ def find(evidence: Evidence) -> Iterator[Found]:
             f"let {process} wait, as get() does: for {percent(share)} of its time it asks whether something has come"
             f"{where(place)}, and keeps a core from the others"
         )
-        yield Found(change, "functions: purpose=training", evidence.seconds(Cause.NO_CORE), place, is_bound=False)
+        yield Found(change, "functions: purpose=training", evidence.seconds(Cause.NO_CORE), place)
         return
     spinning = evidence.stacks.passing(lambda name: False, is_on_line=_spins, is_whole=True)
     if spinning is not None and max(len(evidence.tables.processes), evidence.threads_in_operations) > 1:
@@ -56,7 +56,7 @@ def find(evidence: Evidence) -> Iterator[Found]:
             f"wait, as get() does: {evidence.share(spinning.seconds)} of the training ask whether something has come"
             f"{where(spinning.place)}, and keep a core, or the interpreter's lock, from the others"
         )
-        yield Found(change, "functions: purpose=training", spinning.seconds, spinning.place, is_bound=False)
+        yield Found(change, "functions: purpose=training", spinning.seconds, spinning.place)
 
 
 def _spins(line: Line) -> str:

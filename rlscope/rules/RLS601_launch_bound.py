@@ -51,4 +51,4 @@ def _of_device(device: int, launches: Iterable[LaunchRow], evidence: Evidence) -
         f"for launches, of {count:,} kernels of {duration(mean_s)}; larger batches, compiling, CUDA graphs, or the CPU "
         "where networks are small"
     )
-    yield Found(change, f"launches: device={device}", waited_s)
+    yield Found(change, f"launches: device={device}", waited_s, forecast="launches=graph")

@@ -209,13 +209,17 @@ class Evidence:
         return self.made(self.stacks.classes_of(cause), self.at(cause))
 
     def cause(
-        self, cause: Cause, change: str, seconds: float | None = None, made: Collection[str] = ()
+        self, cause: Cause, change: str, seconds: float | None = None, made: Collection[str] = (), forecast: str = ""
     ) -> Iterator[Found]:
-        """Yield a change of a cause that has all of its own time, or these seconds; `made` as `made()` takes it."""
+        """Yield a change of a cause that has all of its own time, or these seconds.
+
+        `made` is as `made()` takes it, and `forecast` as `Found` has it.
+        """
         found_s = self.seconds(cause) if seconds is None else seconds
         if found_s >= LEAST_SHARE * self.training_s > 0:
             place = self.made(made, self.made_for(cause))
-            yield Found(f"{change}{where(place)}", f"account: cause={cause.value}", found_s, place)
+            said = f"{change}; {self.share(found_s)} of the training{where(place)}"
+            yield Found(said, f"account: cause={cause.value}", found_s, place, forecast=forecast)
 
     def waits(self, kind: str, change: str) -> Iterator[Found]:
         """Yield a change of each wait of a kind that is for no process of the run.

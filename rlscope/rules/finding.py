@@ -30,14 +30,14 @@ class Found(NamedTuple):
         seconds: How much of the training of the process that paces the run this is about; None of what is no time of
             it, such as memory that grows.
         place: Where most of it is.
-        is_bound: Whether the training gets faster by these seconds at most.
+        forecast: The change, as `rlscope forecast --change` takes it, where a model covers what the rule says.
     """
 
     change: str
     evidence: str
     seconds: float | None
     place: Place = Place()
-    is_bound: bool = True
+    forecast: str = ""
 
 
 class FindingRow(Row):
@@ -50,7 +50,11 @@ class FindingRow(Row):
         seconds: How much of the training of the process that paces the run this is about; None of what is no time of
             it, such as memory that grows.
         share: The same as a share of that training, from 0 to 1.
-        factor: How many times as fast the training gets at most; None where these seconds are no bound.
+        forecast: The change of `rlscope forecast` that says what it brings; empty where no model does.
+        forecast_factor: How many times as fast the training loop will be by that; None where there is no forecast.
+        forecast_low: The lower end of its interval of 90 %.
+        forecast_high: The upper end.
+        forecast_clock: Of what the factor is: `processor time` or `wall time`.
         function: The function of the program's own code in which most of it is; empty if none is known.
         file: Its file.
         line: The line; 0 if it is not known.
@@ -63,7 +67,11 @@ class FindingRow(Row):
     change: str
     seconds: float | None
     share: float | None
-    factor: float | None
+    forecast: str
+    forecast_factor: float | None
+    forecast_low: float | None
+    forecast_high: float | None
+    forecast_clock: str
     function: str
     file: str
     line: int

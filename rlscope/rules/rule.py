@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -12,10 +13,13 @@ from typing import NamedTuple
 from rlscope.analysis.rows import Rows
 from rlscope.analysis.run import Run
 from rlscope.analysis.run_tables import RunTables
+from rlscope.errors import UsageError
+from rlscope.forecast.change import change_of
+from rlscope.forecast.forecast import forecast_of
 from rlscope.rules.evidence import LEAST_SHARE, Evidence
 from rlscope.rules.finding import FindingRow, Found
 from rlscope.text import printable
-from rlscope.text.numbers import digits
+from rlscope.text.numbers import digits, digits_ends
 
 #: Time that other findings say more of, but for such a part of it, needs no general one.
 _NEARLY_ALL = 0.9
@@ -109,18 +113,27 @@ def _is_said(general: Found, said: Iterable[Found]) -> bool:
 
 
 def _row(rule: Rule, found: Found, evidence: Evidence) -> FindingRow:
-    share = factor = None
-    if found.seconds is not None:
-        share = min(found.seconds / evidence.training_s, 1.0)
-        factor = 1 / (1 - share) if found.is_bound and share < 1 else None
+    share = None if found.seconds is None else min(found.seconds / evidence.training_s, 1.0)
     return FindingRow(
-        rule.code, rule.name, printable(found.change), found.seconds, share, factor, *found.place, found.evidence,
-        rule.trial,
+        rule.code, rule.name, printable(found.change), found.seconds, share,
+        *_forecast(found.forecast, evidence.tables), *found.place, found.evidence, rule.trial,
     )  # fmt: skip
 
 
+def _forecast(change: str, tables: RunTables) -> tuple[str, float | None, float | None, float | None, str]:
+    """Return a change with its factor, the interval and the clock; none of these where the run does not tell them."""
+    if change:
+        with suppress(UsageError):
+            row = forecast_of(tables, change_of(change))
+            return change, row.factor, row.low, row.high, row.clock
+    return "", None, None, None, ""
+
+
 def finding_text(row: FindingRow) -> str:
-    """Say what to do, with the rule's code before it; behind it how much that brings, and how it is tried."""
-    brings = f"; at most {digits(row.factor)} times as fast" if row.factor is not None else ""
+    """Say what to do, with the rule's code before it; behind it what that brings by a forecast, and how it is tried."""
+    brings = ""
+    if row.forecast_factor is not None and row.forecast_low is not None and row.forecast_high is not None:
+        times = f"{digits(row.forecast_factor)} times as fast {digits_ends(row.forecast_low, row.forecast_high)}"
+        brings = f"; {change_of(row.forecast).words}: {times} in {row.forecast_clock}"
     trial = f"; try it: rlscope try --changes {row.trial}" if row.trial else ""
     return f"{row.code} {row.change}{brings}{trial}"

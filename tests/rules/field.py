@@ -112,7 +112,7 @@ def main() -> None:
         kept = json.loads(FOUND.read_text()) if FOUND.exists() else {}
         kept[name] = {"seconds": round(seconds, 1), "limit": arguments.seconds, "findings": found}
         FOUND.write_text(json.dumps(kept, indent=1) + "\n")
-        print(name, f"{seconds:.1f} s", *(f"{row['code']} {row['factor']}" for row in found), flush=True)
+        print(name, f"{seconds:.1f} s", *(f"{row['code']} {row['share']}" for row in found), flush=True)
     if failed:
         raise SystemExit(f"recordings of all programs were expected, found none of {', '.join(failed)}")
 

@@ -16,7 +16,7 @@ from rules.confusion import OF_THE_MACHINE
 from rules.field import FOUND, HERE, ROOT, VARIABLES, command_in, programs
 
 from rlscope.signals import held_signals
-from rlscope.text.numbers import digits
+from rlscope.text.numbers import percent
 
 #: What was tried of what was found, and what it brought.
 TRIED, MEASURED = HERE / "tried.toml", HERE / "tried.json"
@@ -91,11 +91,11 @@ def measure(each: dict[str, Any], environments: Path, pairs: int, mask: set[Any]
     }  # fmt: skip
 
 
-def verdict_of(said: float | None, each: dict[str, Any] | None) -> str:
-    """Return whether at least half of the saving that is said was measured; `open` where pairs differ in that."""
-    if said is None or each is None:
+def verdict_of(share: float | None, each: dict[str, Any] | None) -> str:
+    """Return whether half of the share that is said was saved, or more; `open` where pairs differ in that."""
+    if share is None or each is None:
         return ""
-    held = {1 - 1 / each[name] >= (1 - 1 / said) / 2 for name in ("low", "factor", "high")}
+    held = {1 - 1 / each[name] >= share / 2 for name in ("low", "factor", "high")}
     return "open" if len(held) > 1 else "yes" if held.pop() else "no"
 
 
@@ -114,13 +114,13 @@ def page(found: dict[str, Any], trials: list[dict[str, Any]], seconds: float) ->
             if row is None:
                 rows.append(f"{first} nothing | | | |")
                 continue
-            each, said = by_key.get(key_of({"program": name, "code": row["code"]})), row["factor"]
+            each, said = by_key.get(key_of({"program": name, "code": row["code"]})), row["share"]
             judged.append(verdict_of(said, each))
             by_median += bool(each) and verdict_of(said, each | dict.fromkeys(("low", "high"), each["factor"])) == "yes"
             place = f"`{Path(row['file']).name}:{row['line']}`" if row["line"] else ""
             rows.append(
                 f"{first} [{row['code']}]({row['code']}.md) {row['name']} {place} | "
-                f"{digits(said) + ' times' if said else 'no bound'} | {_measured(each)} | "
+                f"{percent(said) if said is not None else ''} | {_measured(each)} | "
                 f"{judged[-1]} |"
             )
     with_findings = sum(any(row["code"] not in OF_THE_MACHINE for row in each["findings"]) for each in found.values())
@@ -129,7 +129,7 @@ def page(found: dict[str, Any], trials: list[dict[str, Any]], seconds: float) ->
         f"{judged.count('yes')} hold, {judged.count('no')} do not, and {judged.count('open')} are open. "
         f"By the median alone {by_median} of them hold.",
         "",
-        "| program | recorded | finding | at most | measured | holds |",
+        "| program | recorded | finding | of the training | measured | holds |",
         "|---|---|---|---|---|---|",
         *(" ".join(row.split()) for row in rows),
         "",

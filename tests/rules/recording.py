@@ -89,27 +89,37 @@ def _with_a_core() -> float:
     return time.monotonic() - delay_ns / 1e9
 
 
-def _train(program: str, patches: Path, said: Connection) -> None:
+def _train(write: Callable[[Path], Path], said: Connection) -> None:
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as output:
-        script = written(program, Path(folder), patches)
+        script = write(Path(folder))
         os.chdir(folder)
         time.perf_counter = _with_a_core
         runpy.run_path(str(script), run_name="__main__")
         os.chdir("/")
-        said.send(float(re.findall(r"^seconds ([\d.]+)$", output.getvalue(), re.MULTILINE)[-1]))
+        said.send(output.getvalue())
 
 
-def train(program: str, patches: Path = FAULTS) -> float:
-    """Train without a recording, in a fork that has all imports; return the seconds that the program says."""
+def trained(write: Callable[[Path], Path], number: str) -> float:
+    """Train without a recording, in a fork that has all imports; return a number that the program says.
+
+    Args:
+        write: Writes the program into a folder.
+        number: What stands before it in its line: `seconds`.
+    """
     context = multiprocessing.get_context("fork")
     said, to_say = context.Pipe(duplex=False)
-    process = context.Process(target=_train, args=(program, patches, to_say))
+    process = context.Process(target=_train, args=(write, to_say))
     process.start()
     to_say.close()
     try:
-        return said.recv()
+        return float(re.findall(rf"^{number} ([\d.]+)$", said.recv(), re.MULTILINE)[-1])
     finally:
         process.join()
+
+
+def train(program: str, patches: Path = FAULTS) -> float:
+    """Train a program; return the seconds in which it had a core."""
+    return trained(lambda folder: written(program, folder, patches), "seconds")
 
 
 def measure(host: str, programs: Sequence[str], times: int, patches: Path) -> Iterator[dict[str, list[Pair]]]:

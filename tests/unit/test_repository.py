@@ -50,7 +50,10 @@ MAY_IMPORT = {
     # What rules find in the tables of a run is a table of its analysis.
     "analysis/analysis.py": SHARED | {"rlscope.trace", "rlscope.analysis", "rlscope.rules"},
     "analysis/document.py": SHARED | {"rlscope.analysis", "rlscope.rules"},
-    "rules": SHARED | {"rlscope.analysis", "rlscope.record.blocking"},
+    "forecast": SHARED | {"rlscope.analysis"},
+    # Schemas are made of classes of all documents.
+    "forecast/schema.py": SHARED | {"rlscope.forecast", "rlscope.export.json_schema"},
+    "rules": SHARED | {"rlscope.analysis", "rlscope.forecast", "rlscope.record.blocking"},
     # Of what kind a wait is, is declared with the function.
     "analysis": SHARED | {"rlscope._analysis", "rlscope.trace", "rlscope.libraries", "rlscope.record.blocking"},
     "calibration": SHARED
@@ -72,7 +75,7 @@ MAY_IMPORT = {
     "monitor": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis.counters.clock", "rlscope._native"},
     "checks": SHARED | {f"rlscope.{part}" for part in ("trace", "analysis", "monitor", "_native")},
     "report": SHARED
-    | {f"rlscope.{part}" for part in ("trace", "analysis", "rules", "compare", "plots", "page", "trial")}
+    | {f"rlscope.{part}" for part in ("trace", "analysis", "rules", "compare", "forecast", "plots", "page", "trial")}
     | {"rlscope.record.config"},
     "cli": SHARED
     | {f"rlscope.{part}" for part in ("record", "trace", "analysis", "calibration", "monitor", "checks")}
@@ -80,6 +83,7 @@ MAY_IMPORT = {
         "rlscope.bench",
         "rlscope.compare",
         "rlscope.export",
+        "rlscope.forecast",
         "rlscope.page",
         "rlscope.report",
         "rlscope.rules",

@@ -8,8 +8,8 @@ from rules import field, field_page
 NAME = next(iter(field.programs()))
 
 
-def row(code, factor, line=3):
-    return {"code": code, "name": "name", "factor": factor, "file": "folder/train.py", "line": line}
+def row(code, share, line=3):
+    return {"code": code, "name": "name", "share": share, "file": "folder/train.py", "line": line}
 
 
 def trial(code, low, factor, high):
@@ -25,24 +25,29 @@ def page(rows, trials=()):
 
 @pytest.mark.parametrize(
     ("said", "low", "factor", "high", "verdict"),
-    [(2.0, 1.34, 1.4, 1.9, "yes"), (2.0, 1.3, 1.4, 1.9, "open"), (1.5, 0.9, 1.0, 1.1, "no"), (None, 1.0, 1.0, 1.0, "")],
+    [
+        (0.5, 1.34, 1.4, 1.9, "yes"),
+        (0.5, 1.3, 1.4, 1.9, "open"),
+        (0.33, 0.9, 1.0, 1.1, "no"),
+        (None, 1.0, 1.0, 1.0, ""),
+    ],
 )
 def test_a_finding_holds_where_half_of_the_saving_is_measured(said, low, factor, high, verdict):
     assert field_page.verdict_of(said, trial("RLS505", low, factor, high)) == verdict
 
 
 def test_what_was_found_and_tried_stands_in_one_row():
-    text = page([row("RLS505", 1.5)], [trial("RLS505", 1.25, 1.31, 2.0)])
+    text = page([row("RLS505", 0.33)], [trial("RLS505", 1.25, 1.31, 2.0)])
     finding = "[RLS505](RLS505.md) name `train.py:3`"
-    assert f"| {NAME} | 12 s | {finding} | 1.5 times | 1.31 (1.25 to 2.00, 3 pairs, wall time) | yes |" in text
+    assert f"| {NAME} | 12 s | {finding} | 33 % | 1.31 (1.25 to 2.00, 3 pairs, wall time) | yes |" in text
     assert f"- {NAME}, RLS505: by an edit" in text
     assert "1 hold, 0 do not, and 0 are open. By the median alone 1 of them hold" in text
 
 
-def test_what_was_not_tried_or_has_no_bound_says_so():
-    text = page([row("RLS505", 1.5), row("RLS801", None, line=0)])
-    assert "| 1.5 times | not tried | |" in text
-    assert "| | | [RLS801](RLS801.md) name | no bound | not tried | |" in text
+def test_what_was_not_tried_or_is_no_time_says_so():
+    text = page([row("RLS505", 0.33), row("RLS801", None, line=0)])
+    assert "| 33 % | not tried | |" in text
+    assert "| | | [RLS801](RLS801.md) name | | not tried | |" in text
     assert "Rules find 2 things in 1 of 1 programs" in text
 
 

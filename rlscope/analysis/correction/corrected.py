@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rlscope.analysis.correction.costs import Bounds, Cost
@@ -39,11 +39,14 @@ class Correction:
             of programs that use a library, by "operation@LIBRARY" and the like.
         source: where they are from, for a reader.
         versions: of the libraries that they were measured with, and of the driver, as `versions_of` has it.
+        messages: by the number of processes what a step of an environment costs more in these than in the process that
+            asks for it: processor time of all of them. It is no cost of recording; forecasts reckon with it.
     """
 
     costs: Mapping[str, Cost]
     source: str
     versions: Mapping[str, str]
+    messages: Mapping[int, Bounds] = field(default_factory=dict)
 
     def of_process(self, libraries: Collection[str], amplification: int) -> Correction:
         """Return the correction with the costs that hold in one process.

@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlscope.analysis.lines.own_lines import Function, OwnLines, ProcessStacks, StackTime
+from rlscope.analysis.lines.own_lines import Function, OwnLines, ProcessStacks
 from rlscope.analysis.lines.swept import SweptStack
 from rlscope.analysis.lines.tables import short_path
 from rlscope.analysis.rows import Row, Rows
+from rlscope.analysis.tables.loop_times import OFF_PROCESSOR, CpuShares
 
 
 class FunctionRow(Row):
@@ -27,6 +28,7 @@ class FunctionRow(Row):
         own_stacks: In how many of them it was innermost.
         seconds: The process's time in it and in what it called, waits included, by the stacks that were seen.
         own_seconds: The same of what it did itself, with the native calls that it made.
+        cpu_s: Of `seconds` the processor time, without what recording added.
     """
 
     process: str
@@ -40,25 +42,30 @@ class FunctionRow(Row):
     own_stacks: int
     seconds: float
     own_seconds: float
+    cpu_s: float
 
 
 @dataclass(slots=True)
 class _Sum:
     stacks: int = 0
     seconds: float = 0.0
+    cpu_s: float = 0.0
 
-    def add(self, other: StackTime | _Sum) -> None:
+    def add(self, other: _Sum) -> None:
         self.stacks += other.stacks
         self.seconds += other.seconds
+        self.cpu_s += other.cpu_s
 
 
-def function_rows(lines: OwnLines) -> Rows[FunctionRow]:
+def function_rows(lines: OwnLines, shares: CpuShares) -> Rows[FunctionRow]:
     """Make the rows of `Analysis.functions`: of each process those with most time first."""
-    return Rows(FunctionRow, (row for name in lines.processes for row in functions_of(lines.stacks(name), name)))
+    return Rows(
+        FunctionRow, (row for name in lines.processes for row in functions_of(lines.stacks(name), name, shares))
+    )
 
 
-def functions_of(stacks: ProcessStacks, process: str) -> list[FunctionRow]:
-    """Return the functions of a process.
+def functions_of(stacks: ProcessStacks, process: str, shares: CpuShares) -> list[FunctionRow]:
+    """Return the functions of a process, of whose seconds in layers that work `shares` are processor time.
 
     A function that calls itself has what passes its outermost call, so that nothing counts twice.
     """
@@ -66,7 +73,8 @@ def functions_of(stacks: ProcessStacks, process: str) -> list[FunctionRow]:
     own: dict[tuple[str, str], dict[int, _Sum]] = defaultdict(lambda: defaultdict(_Sum))
     for time in stacks.times:
         if time.stack is not None:
-            own[time.stage, time.purpose][time.stack].add(time)
+            share = 0.0 if time.category in OFF_PROCESSOR else shares.get((process, time.phase, time.stage), 0.0)
+            own[time.stage, time.purpose][time.stack].add(_Sum(time.stacks, time.seconds, time.seconds * share))
     rows = []
     for (stage, purpose), of_stacks in own.items():
         whole: dict[int, _Sum] = defaultdict(_Sum)
@@ -89,6 +97,7 @@ def functions_of(stacks: ProcessStacks, process: str) -> list[FunctionRow]:
                 FunctionRow(
                     process, stage, purpose, row.function, short_path(row.file), row.first_line, stacks.is_own[place],
                     inclusive.stacks, exclusive.stacks, inclusive.seconds, exclusive.seconds,
+                    inclusive.cpu_s,
                 )
             )  # fmt: skip
     return sorted(rows, key=lambda row: (-row.seconds, -row.own_seconds, row.function, row.file, row.line))
