@@ -6,6 +6,7 @@ from typing import TypedDict, overload
 
 from rlscope.analysis.detail.swept import EventWindow, SliceBatch, SliceTracks
 from rlscope.analysis.devices.swept import SweptPlaceIdle, SweptSharing
+from rlscope.analysis.hang.swept import ProcessPlaces
 from rlscope.analysis.swept import Swept
 
 # Of recording an event, in ticks: inside the recorded interval, and outside.
@@ -33,6 +34,9 @@ def sweep(
 
 # The header of a process file, checked: what rlscope.trace.format.FileHeader unpacks.
 def header(path: str | PathLike[str]) -> bytes: ...
+
+# Where the threads of a process were at their last records; of one that still records, so far.
+def last_places(path: str | PathLike[str], recover: bool = False) -> ProcessPlaces: ...
 
 # What `sweep` finds under this name, known before the sweep.
 def properties(path: str | PathLike[str], recover: bool = False) -> dict[str, object]: ...

@@ -7,6 +7,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from rlscope.analysis.correction.corrected import Correction
+from rlscope.analysis.rows import Rows
 from rlscope.analysis.run import Run
 from rlscope.analysis.run_tables import RunTables
 from rlscope.analysis.sweep import NO_CALIBRATION, TraceSweep, sweep_trace
@@ -32,7 +33,7 @@ class Analysis(RunTables):
 
     findings: Table[Analysis, FindingRow] = Table(
         FindingRow,
-        lambda run, found: finding_rows(run, found),
+        lambda run, found: finding_rows(run, found) if found.hang is None else Rows(FindingRow),
         per="change that a rule found, what is most sure first",
         values="the rule's code and name, what to do and where, how much of the training it is about, and where a "
         "model covers it what [a forecast](forecast.md) says of it: [rules](rules/index.md)",

@@ -19,7 +19,8 @@ def document_of(analysis: Analysis) -> dict[str, object]:
         if member.in_document and (not member.beside or getattr(analysis, member.beside)):
             value = getattr(analysis, name)
             found[name] = _records(member, value) if isinstance(member, Table) else _plain(value)
-    found["advice"] = {"text": "\n".join([*account_sentences(analysis), *observations(analysis)])}
+    stuck = [f"Stuck: {analysis.hang.sentence}."] if analysis.hang is not None else []
+    found["advice"] = {"text": "\n".join([*stuck, *account_sentences(analysis), *observations(analysis)])}
     return found
 
 

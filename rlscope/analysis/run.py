@@ -12,6 +12,7 @@ from rlscope.analysis.devices.clock import SharedClock, shared_clocks
 from rlscope.analysis.devices.devices import BusyParts, Device, devices_of
 from rlscope.analysis.devices.sharing import SharedDevices, shared_devices
 from rlscope.analysis.devices.timeline import busy_parts
+from rlscope.analysis.hang.hang import Hang, hang_of
 from rlscope.analysis.lines.own_lines import OwnLines
 from rlscope.analysis.ranks.kernels import kernels_of, where_waited
 from rlscope.analysis.ranks.matching import Collective, collectives_of
@@ -59,6 +60,13 @@ class Run:
     def progress(self) -> RunProgress:
         """Return how far training came."""
         return progress_of(self.swept)
+
+    @cached_property
+    def hang(self) -> Hang | None:
+        """Return what the run was stuck in when it ended; None if it was not."""
+        if all(process.file.header.stop_ticks for process in self.swept.processes):
+            return None
+        return hang_of(self.swept)
 
     @cached_property
     def devices(self) -> list[Device]:

@@ -27,6 +27,7 @@ from rlscope.analysis.devices.rows import (
 )
 from rlscope.analysis.devices.timeline import device_timeline_rows
 from rlscope.analysis.devices.work import device_work_rows, gpu_operation_rows, gpu_rows
+from rlscope.analysis.hang.hang import Hang
 from rlscope.analysis.lines.functions import FunctionRow, function_rows
 from rlscope.analysis.lines.own_lines import without_stacks
 from rlscope.analysis.lines.possible_evaluations import PossibleEvaluationRow, possible_evaluation_rows
@@ -97,6 +98,11 @@ class RunTables(Tables):
     def command(self, run: Run) -> str:
         """Return the command that was recorded, as one types it, without what may be secret; empty if it is unknown."""
         return command_of(run.swept.trace.manifest)
+
+    @fact()
+    def hang(self, run: Run) -> Hang | None:
+        """Return what the run was stuck in when it ended; None if it was not stuck."""
+        return run.hang
 
     @fact()
     def complete(self, run: Run) -> bool:
@@ -181,7 +187,12 @@ class RunTables(Tables):
     account = _Table(
         AccountRow,
         lambda run, found: account_rows(
-            found.purposes, found.breakdown, found.cpu_times, found.path, run.own_lines(found.loops)
+            found.purposes,
+            found.breakdown,
+            found.cpu_times,
+            found.path,
+            run.own_lines(found.loops),
+            found.hang.seconds_of(found.path.process) if found.hang and found.path else 0.0,
         ),
         per="cause, stage, category, whom or what was waited for, of the process that paces the run",
         values="seconds, what recording added by itself, and their share; they sum to the wall time of the process",

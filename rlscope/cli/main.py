@@ -17,7 +17,7 @@ from rlscope.version import __version__
 #: As a shell says it of a program that wrote on after `| head` had enough.
 READER_IS_GONE = 128 + signal.SIGPIPE
 #: Verbs for a job that is running. Each is a command of that name in rlscope/cli/running/NAME.py.
-RUNNING = ("top", "start", "stop", "window")
+RUNNING = ("top", "why", "start", "stop", "window")
 #: All of them in the order of use. Each of the others is in rlscope/cli/NAME.py; `try`, which Python has, in try_.py.
 VERBS = (
     "calibrate", "record", *RUNNING, "inspect", "analyze", "check", "explain", "forecast", "try", "report", "plot",

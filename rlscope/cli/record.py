@@ -310,6 +310,10 @@ def _run_recorded(
             from rlscope.monitor.death_watch import watched
 
             watching.enter_context(watched(directory, config.idle))
+        with _saying("whether the run is stuck is not watched"):
+            from rlscope.monitor.hang_watch import hang_watched
+
+            threads.enter_context(hang_watched(directory, _say))
         with _saying("questions about the time are not answered"):
             threads.enter_context(clock or contextlib.nullcontext())
         if not config.idle:

@@ -55,6 +55,10 @@ def whole_lines(analysis: Analysis, screen: Screen) -> list[str]:
 def _title(analysis: Analysis, screen: Screen) -> Iterator[str]:
     yield from screen.filled(f"{analysis.command or analysis.directory}", following="  ")[:2]
     yield from screen.filled(analysis.summary, INDENT)
+    if analysis.hang is not None:
+        yield from screen.filled(
+            f"stuck for {duration(analysis.hang.seconds)}: {analysis.hang.sentence}", INDENT, INDENT * 2
+        )
     for reason in analysis.why[:MOST_REASONS]:
         yield from screen.filled(f"incomplete: {reason}", INDENT, INDENT * 2)
     if (rest := len(analysis.why) - MOST_REASONS) > 0:
@@ -87,7 +91,7 @@ def _changes(analysis: Analysis, screen: Screen, most: int | None) -> Iterator[s
     if analysis.findings:
         yield ""
         yield "What would make it faster"
-    elif analysis.account:
+    elif analysis.account and analysis.hang is None:
         yield ""
         yield from screen.filled("What would make it faster: nothing that rules know", "", INDENT)
     for row in list(analysis.findings)[:most]:

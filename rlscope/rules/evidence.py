@@ -24,7 +24,7 @@ from rlscope.text import line_text
 from rlscope.text.numbers import percent
 
 #: They are no part of the time in which a run trains.
-_AROUND = (Cause.STARTING_UP, Cause.AFTERWARDS, Cause.RECORDING)
+_AROUND = (Cause.STARTING_UP, Cause.AFTERWARDS, Cause.RECORDING, Cause.STUCK)
 #: What is about a smaller share of the training is not worth a change.
 LEAST_SHARE = 0.125
 #: More processes need so much of a core that nobody used.

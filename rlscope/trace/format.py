@@ -14,6 +14,11 @@ FILE_MAGIC = b"RLSCOPE\0"
 #: Its headers end after `last_pair` and have no checksum.
 OLDEST_READABLE_VERSION = 2
 FILE_HEADER_BYTES = 4096
+#: In the page of the header, behind it: who has taken which lock, and who waits for what.
+LOCK_PAGE_OFFSET = 1024
+TAKEN_LOCKS = 96
+PLACES_OF_LOCK = 8
+AWAITED_OBJECTS = 48
 CHUNK_MAGIC = 0x4B4E4843
 CHUNK_ALIGNMENT = 64
 #: Headers of older versions end before `cut_stacks`; checksums of their chunks are of the payload alone.
@@ -65,6 +70,15 @@ class ChunkKind(IntEnum):
     FREE = 3
     DEVICE = 4
     STACKS = 5
+
+
+class ObjectKind(IntEnum):
+    """This is what a thread waits for."""
+
+    LOCK = 1
+    SEMAPHORE = 2
+    THREAD = 3
+    PROCESS = 4
 
 
 class RecordKind(IntEnum):
@@ -254,3 +268,21 @@ class FileHeader:
 
 
 FILE_HEADER = layout(FileHeader)
+
+
+@dataclass(frozen=True)
+class TakenLock:
+    """A thread has taken a lock, the last one to do so."""
+
+    object: int = stored("Q")
+    thread_id: int = stored("Q")
+    ticks: int = stored("Q")
+
+
+@dataclass(frozen=True)
+class AwaitedObject:
+    """A thread waits for a lock, a semaphore, a thread or a process."""
+
+    object: int = stored("Q")
+    thread_id: int = stored("I")
+    kind: int = stored("I")

@@ -15,7 +15,9 @@
 #include "demangle.h"
 #include "device_functions.h"
 #include "device_intervals.h"
+#include "last_places.h"
 #include "python_errors.h"
+#include "python_rows.h"
 #include "python_values.h"
 #include "slice_functions.h"
 #include "sweep.h"
@@ -251,6 +253,27 @@ PyObject* py_event_window(PyObject*, PyObject* args, PyObject* kwargs) {
                  [](const TraceFile& file, EventWindow& found) { return to_swept(file, found); });
 }
 
+PyObject* py_last_places(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* keywords[] = {"path", "recover", nullptr};
+  PyObject* path = nullptr;
+  int recovers = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|p:last_places", const_cast<char**>(keywords), PyUnicode_FSConverter,
+                                   &path, &recovers)) {
+    return nullptr;
+  }
+  Owned path_bytes(path);
+  return with_python_errors(path, [&] {
+    std::unique_ptr<TraceFile> file;
+    ProcessPlaces found;
+    {
+      WithoutGil released;
+      file = std::make_unique<TraceFile>(PyBytes_AS_STRING(path), recovers != 0);
+      found = last_places(*file);
+    }
+    return ToPython()(found).release();
+  });
+}
+
 PyObject* py_crc32c(PyObject*, PyObject* args) {
   Py_buffer data;
   unsigned int crc = 0;
@@ -283,6 +306,9 @@ PyMethodDef kMethods[] = {
     {"event_window", as_method(py_event_window), METH_VARARGS | METH_KEYWORDS,
      "event_window(path, start_ticks, end_ticks, most_events, recover=False)\n--\n\n"
      "The events of one process between two times, as a rlscope.analysis.detail.swept.EventWindow."},
+    {"last_places", as_method(py_last_places), METH_VARARGS | METH_KEYWORDS,
+     "last_places(path, recover=False)\n--\n\n"
+     "Where the threads of one process were at their last records, as a rlscope.analysis.hang.swept.ProcessPlaces."},
     {"slice_batches", as_method(py_slice_batches), METH_VARARGS | METH_KEYWORDS, kSliceBatchesHelp},
     {"perfetto_slices", as_method(py_perfetto_slices), METH_VARARGS | METH_KEYWORDS, kPerfettoSlicesHelp},
     {"crc32c", py_crc32c, METH_VARARGS,

@@ -72,7 +72,9 @@ MAY_IMPORT = {
     "page": SHARED | {f"rlscope.{part}" for part in ("_analysis", "trace", "analysis", "rules", "compare", "plots")},
     "export": SHARED | {"rlscope.trace", "rlscope.analysis"},
     "callbacks": SHARED | {"rlscope.record", "rlscope.analysis", "rlscope._native", "rlscope._analysis"},
-    "monitor": SHARED | {"rlscope.record", "rlscope.trace", "rlscope.analysis.counters.clock", "rlscope._native"},
+    "monitor": SHARED
+    | {"rlscope.record", "rlscope.trace", "rlscope.analysis.counters.clock", "rlscope.analysis.hang.seen"}
+    | {"rlscope._native"},
     "checks": SHARED | {f"rlscope.{part}" for part in ("trace", "analysis", "monitor", "_native")},
     "report": SHARED
     | {f"rlscope.{part}" for part in ("trace", "analysis", "rules", "compare", "forecast", "plots", "page", "trial")}

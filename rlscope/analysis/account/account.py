@@ -119,6 +119,7 @@ def account_rows(
     cpu_times: Iterable[CpuTimeRow],
     path: OwnerPath | None,
     lines: OwnLines,
+    stuck_s: float = 0.0,
 ) -> Rows[AccountRow]:
     """Make the rows of `Analysis.account`, the longest first; none if no process took time.
 
@@ -128,18 +129,25 @@ def account_rows(
         cpu_times: How long threads ran meanwhile.
         path: What paces the run.
         lines: Of the program's own code.
+        stuck_s: For how long the process that paces the run waited in vain at its end.
     """
     if path is None:
         return Rows(AccountRow)
-    rows = [row for row in purposes if row.process == path.process]
+    rows = sorted((row for row in purposes if row.process == path.process), key=lambda row: -row.seconds)
     left = _left_by_recording(rows, [row for row in breakdown if row.process == path.process])
     lengths: dict[_Key, int] = {}
     waited_ns = recording_ns = 0
+    left_stuck_ns = round(stuck_s * NS_PER_S)
     for row in rows:
         whole_ns = round(row.seconds * NS_PER_S)
         ns = round(whole_ns * left[_place(row)])
         recording_ns += whole_ns - ns
         cause = _cause_of(row)
+        if row.category == Category.WAIT.label and row.resource == Resource.IDLE.value and left_stuck_ns:
+            key = _Key(Cause.STUCK, evidence=_query("purposes", {"process": path.process, "category": row.category}))
+            stuck_ns = min(ns, left_stuck_ns)
+            lengths[key] = lengths.get(key, 0) + stuck_ns
+            ns, left_stuck_ns = ns - stuck_ns, left_stuck_ns - stuck_ns
         if cause is Cause.WAITING:
             waited_ns += ns
         else:

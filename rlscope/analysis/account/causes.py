@@ -41,6 +41,7 @@ class Cause(Name):
     PICKLING = "pickling", "packing and unpacking messages", True, False
     MAKING = "making", "making environments", True, False
     MESSAGES = "messages", "messages and taking turns", True, False
+    STUCK = "stuck", "stuck", True, False  # at the end, when nothing went on any more
     NO_STAGE = "no_stage", "in no stage", False, True
     NO_LOOP = "no_loop", "in no loop", False, True
     BLOCKED = "blocked", "blocked, not known in what", False, False

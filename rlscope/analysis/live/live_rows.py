@@ -15,6 +15,8 @@ from rlscope.model import CALL_CATEGORIES, CATEGORIES, NS_PER_S, Category
 
 #: A process that waits for less of its time waits for nobody.
 LEAST_WAIT = 0.01
+#: A process that has not written for so long is silent.
+SILENT_S = 5.0
 #: Reports that lie closer together do not say how fast it goes on.
 LEAST_SPAN_S = 2.5
 

@@ -28,21 +28,22 @@ class LiveRun:
             TraceError: there is no trace, or it cannot be read.
             TraceFormatError: nothing of it can be used.
         """
-        directory = self._newest()
+        directory = newest_trace(self._directory)
         if directory != self._trace.directory:
             self._trace = LiveTrace(directory)
         view = self._trace.look()
         return view if directory == self._directory else replace(view, troubles=tuple(troubles_of(self._directory)))
 
-    def _newest(self) -> Path:
-        """Return the newest window that has ended or fills a look; else the newest of all, or the run itself."""
-        if not (self._directory / REQUESTS_NAME).exists():
-            return self._directory
-        found = []
-        for name in islice(newest_windows(self._directory), NEWEST):
-            with suppress(TraceError):
-                trace = open_trace(self._directory / name, recover=True)
-                if fills_window(trace):
-                    return trace.directory
-                found.append(trace.directory)
-        return found[0] if found else self._directory
+
+def newest_trace(run: Path) -> Path:
+    """Return the newest window that has ended or fills a look; else the newest of all, or the run itself."""
+    if not (run / REQUESTS_NAME).exists():
+        return run
+    found = []
+    for name in islice(newest_windows(run), NEWEST):
+        with suppress(TraceError):
+            trace = open_trace(run / name, recover=True)
+            if fills_window(trace):
+                return trace.directory
+            found.append(trace.directory)
+    return found[0] if found else run

@@ -49,6 +49,7 @@ class LiveView:
         dropped_events: Records that could not be written so far.
         why: What is missing from the trace, one sentence each.
         troubles: What `rlscope record` cannot do with the windows of the run now, likewise.
+        stuck: Who waits for whom in vain; empty if the run goes on.
     """
 
     directory: Path
@@ -62,6 +63,7 @@ class LiveView:
     dropped_events: int
     why: tuple[str, ...]
     troubles: tuple[str, ...] = ()
+    stuck: str = ""
 
     def to_json_dict(self) -> dict[str, object]:
         """Return the document of `rlscope top --json`."""
@@ -77,6 +79,7 @@ class LiveView:
             **self.rates.record(),
             "dropped_events": self.dropped_events,
             "why": [*self.troubles, *self.why],
+            "stuck": self.stuck,
         }
 
 

@@ -3,14 +3,19 @@
 import json
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from rlscope.analysis.live.live_rows import SILENT_S
 from rlscope.analysis.live.live_run import LiveRun
+from rlscope.analysis.live.live_standing import standing
 from rlscope.analysis.live.live_trace import LiveView
 from rlscope.cli.options import NamedPath
 from rlscope.errors import UsageError
+from rlscope.monitor.process_look import look_at
+from rlscope.trace.reader import open_trace
 
 
 @click.command()
@@ -39,7 +44,7 @@ def top(directory: Path, once: bool, as_json: bool, every_s: float) -> None:
     run = LiveRun(directory)
     if once or as_json:
         while True:
-            _print(run.look(), as_json)
+            _print(_look(run), as_json)
             if once:
                 return
             time.sleep(every_s)
@@ -47,7 +52,17 @@ def top(directory: Path, once: bool, as_json: bool, every_s: float) -> None:
         raise UsageError("a terminal was expected, but there is none; take --once, or --json")
     from rlscope.report.live.live_screen import show_live  # and curses, which JSON does not need
 
-    show_live(run.look, every_s)
+    show_live(lambda: _look(run), every_s)
+
+
+def _look(run: LiveRun) -> LiveView:
+    """Return the last seconds; where a process is silent, with whether the run is stuck."""
+    view = run.look()
+    if not view.is_recording or all(row.has_ended or row.silent_s < SILENT_S for row in view.processes):
+        return view
+    trace = open_trace(view.directory, recover=True)
+    found = standing(trace, look_at(trace))
+    return replace(view, stuck=found.sentence) if found.is_stuck else view
 
 
 def _print(view: LiveView, as_json: bool) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlscope.analysis.live.live_rows import LiveProcess
+from rlscope.analysis.live.live_rows import SILENT_S, LiveProcess
 from rlscope.analysis.live.live_trace import LiveView
 from rlscope.analysis.rows import sums
 from rlscope.analysis.table_rows import BreakdownRow
@@ -17,8 +17,6 @@ LETTERS = {label: category.letter for label, category in CATEGORIES.items()}
 LEGEND = "bar: " + ", ".join(f"{letter} {category}" for category, letter in LETTERS.items())
 #: In which processes and operations can stand, and what the order is by.
 ORDERS = ("tree", "work", "calls")
-#: A process that has not written for so long is marked.
-SILENT_S = 5.0
 KEYS = "q quit, p pause, s order, up and down choose, Enter operations"
 MOST_GPU_LINES = 4
 LEAST_BAR, MOST_BAR = 10, 40
@@ -77,8 +75,16 @@ def _head(view: LiveView, screen: Screen, shown: Shown) -> list[str]:
     own = "" if shown.own_cores is None else f"top: {percent(shown.own_cores)} of a core"
     title = screen.shown(f"{view.directory}: {state}, {span(view.start_s, view.end_s)}")
     title = screen.cut(title, screen.width - len(own) - len(GAP))
+    stuck = screen.filled(screen.shown(f"stuck: {view.stuck}"), following=GAP) if view.stuck else []
     troubles = [screen.shown(f"trouble: {sentence}") for sentence in view.troubles]
-    return [(padded(title, screen.width - len(own)) + own).rstrip(), *troubles, _progress_line(view), LEGEND, ""]
+    return [
+        (padded(title, screen.width - len(own)) + own).rstrip(),
+        *stuck,
+        *troubles,
+        _progress_line(view),
+        LEGEND,
+        "",
+    ]
 
 
 def _progress_line(view: LiveView) -> str:

@@ -16,9 +16,14 @@
 #include "clock.h"
 #include "crc32c.h"
 #include "free_space.h"
+#include "lock_page.h"
 #include "positioned_io.h"
 
 namespace rlscope {
+
+LockPage* LockTable::page_ = nullptr;
+uint64_t LockTable::shown_ = 0;
+
 namespace {
 
 constexpr uint32_t kCatalogChunkBytes = 16 << 10;
@@ -110,6 +115,7 @@ int ProcessFile::create(const std::string& directory) {
 int ProcessFile::open_in(const std::string& directory) {
   if (int error = create(directory)) return error;
   show_that_it_is_written(fd_);
+  LockPage before = LockTable::is_shown() ? *LockTable::page() : LockPage{};  // who has a lock still has it
   // In the place of the header before it: a thread that is late to count something does so there, wherever that is.
   int flags = MAP_SHARED | (mapped_ ? MAP_FIXED : 0);
   void* page = mmap(mapped_, kFileHeaderBytes, PROT_READ | PROT_WRITE, flags, fd_, 0);
@@ -129,6 +135,8 @@ int ProcessFile::open_in(const std::string& directory) {
   mapped_ = static_cast<FileHeader*>(page);
   *mapped_ = header_;
   losses_.count_in(mapped_);
+  LockTable::show_in(mapped_);
+  *reinterpret_cast<LockPage*>(reinterpret_cast<uint8_t*>(page) + kLockPageOffset) = before;
   return 0;
 }
 
@@ -351,6 +359,7 @@ void ProcessFile::note_copy() const {
 
 void ProcessFile::abandon() {
   losses_.count_in(nullptr);
+  LockTable::show_in(nullptr);
   close_descriptor();
   catalog_.unmap();
 }

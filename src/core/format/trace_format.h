@@ -107,6 +107,32 @@ constexpr size_t summed_header_bytes(uint32_t version) {
   return version < kOldestWithSummedHeaders ? offsetof(FileHeader, cut_stacks) : offsetof(FileHeader, ended);
 }
 
+// Who has taken which lock last, and which thread waits for what: as it is now, behind the header in its page. An object is
+// the address of a lock or of a semaphore that was inherited, the hash of another semaphore's name, or the number of a thread
+// or process in the system. Of locks, those that were taken long ago make room for others.
+enum class ObjectKind : uint32_t { kLock = 1, kSemaphore = 2, kThread = 3, kProcess = 4 };
+struct TakenLock {
+  uint64_t object;  // 0: none
+  uint64_t thread_id;
+  uint64_t ticks;  // of the thread's last record before it
+};
+struct AwaitedObject {
+  uint64_t object;
+  uint32_t thread_id;  // 0: this place is free
+  ObjectKind kind;
+};
+constexpr uint32_t kLockPageOffset = 1024;
+constexpr uint32_t kTakenLocks = 96;
+constexpr uint32_t kPlacesOfLock = 8;  // one after the other, of which a lock has one
+constexpr uint32_t kAwaitedObjects = 48;
+struct LockPage {
+  TakenLock taken[kTakenLocks];
+  AwaitedObject awaited[kAwaitedObjects];
+};
+static_assert(sizeof(TakenLock) == 24);
+static_assert(sizeof(AwaitedObject) == 16);
+static_assert(kLockPageOffset + sizeof(LockPage) == kFileHeaderBytes);
+
 // How many children could not make a file, and the errno of the last one.
 constexpr uint32_t children_of(uint32_t cell) { return cell & 0xFFFFFF; }
 constexpr uint32_t errno_of(uint32_t cell) { return cell >> 24; }

@@ -9,6 +9,7 @@
 #include "method_definitions.h"
 #include "pointer_swaps.h"
 #include "session.h"
+#include "awaited.h"
 #include "channels.h"
 #include "ended_processes.h"
 #include "scope.h"
@@ -123,19 +124,43 @@ PyObject* only_false() {
   return arguments;
 }
 
+// A thread is joined, up to Python 3.12, by acquiring a lock for as long as it takes, which is said by numbers.
+uint64_t thread_joined_by(PyObject* lock, PyObject* args) {
+  if (PyTuple_GET_SIZE(args) != 2 || !PyLong_CheckExact(PyTuple_GET_ITEM(args, 1))) return 0;
+  return thread_with("_tstate_lock", lock);
+}
+
+template <int index>
+PyObject* wait_for_lock(PyObject* self, PyObject* args, PyObject* keywords) {
+  uint64_t joined = thread_joined_by(self, args);
+  AwaitedScope awaited(joined ? ObjectKind::kThread : ObjectKind::kLock, joined ? joined : object_of_lock(self));
+  PyObject* is_acquired = wait<index>(self, args, keywords);
+  if (is_acquired == Py_True) note_taken(object_of_lock(self));
+  return is_acquired;
+}
+
 // The usual call has no arguments: an attempt that does not block shows whether another thread holds the lock.
 template <int index>
 PyObject* acquire_with_keywords(PyObject* self, PyObject* args, PyObject* keywords) {
   Py_ssize_t given = PyTuple_GET_SIZE(args);
   if (given == 0 && (!keywords || PyDict_GET_SIZE(keywords) == 0)) {
     PyObject* is_acquired = pass<index>(self, only_false(), static_cast<PyObject*>(nullptr));
+    if (is_acquired == Py_True) note_taken(object_of_lock(self));
     if (is_acquired != Py_False) return is_acquired;
     Py_DECREF(is_acquired);
-    return wait<index>(self, args, keywords);
+    return wait_for_lock<index>(self, args, keywords);
   }
   PyObject* blocking = given > 0 ? PyTuple_GET_ITEM(args, 0) : PyDict_GetItemString(keywords, "blocking");
-  if (blocking == Py_False) return pass<index>(self, args, keywords);
-  return wait<index>(self, args, keywords);
+  if (blocking != Py_False) return wait_for_lock<index>(self, args, keywords);
+  PyObject* is_acquired = pass<index>(self, args, keywords);
+  if (is_acquired == Py_True) note_taken(object_of_lock(self));
+  return is_acquired;
+}
+
+// Of a semaphore that counts, whoever acquires it need not be whom the next one waits for.
+PyObject* taken(PyObject* semaphore, PyObject* is_acquired) {
+  if (is_acquired == Py_True && is_mutex(semaphore)) note_taken(object_of_semaphore(semaphore));
+  return is_acquired;
 }
 
 template <int index>
@@ -143,12 +168,12 @@ PyObject* acquire_semaphore(PyObject* self, PyObject* const* args, Py_ssize_t gi
   if (given == 0 && !keywords) {
     PyObject* attempt[] = {Py_False};
     PyObject* is_acquired = pass<index>(self, static_cast<PyObject* const*>(attempt), Py_ssize_t{1}, keywords);
-    if (is_acquired != Py_False) return is_acquired;
+    if (is_acquired != Py_False) return taken(self, is_acquired);
     Py_DECREF(is_acquired);
-    return wait<index>(self, args, given, keywords);
   }
-  if (given > 0 && args[0] == Py_False) return pass<index>(self, args, given, keywords);
-  return wait<index>(self, args, given, keywords);
+  if (given > 0 && args[0] == Py_False) return taken(self, pass<index>(self, args, given, keywords));
+  AwaitedScope awaited(ObjectKind::kSemaphore, object_of_semaphore(self));
+  return taken(self, wait<index>(self, args, given, keywords));
 }
 
 template <int index>
@@ -156,7 +181,8 @@ PyObject* enter_semaphore(PyObject* self, PyObject* unused) {
   PyObject* is_acquired = PyObject_CallMethod(self, "acquire", "O", Py_False);
   if (is_acquired != Py_False) return is_acquired;
   Py_DECREF(is_acquired);
-  return wait<index>(self, unused);
+  AwaitedScope awaited(ObjectKind::kSemaphore, object_of_semaphore(self));
+  return taken(self, wait<index>(self, unused));
 }
 
 template <int index>
@@ -261,9 +287,30 @@ PyObject* make_socketpair(PyObject* module, PyObject* args) {
   return pair;
 }
 
+// The number of the one process that these calls are asked for, 0 for any.
+constexpr int kWaitPid = 29, kWait4 = 32;
+template <int index, class... Rest>
+uint64_t awaited_process(PyObject*, PyObject* const* args, Py_ssize_t given, Rest...) {
+  bool is_number = (index == kWaitPid || index == kWait4) && given > 0 && PyLong_CheckExact(args[0]);
+  int overflow;
+  long process = is_number ? PyLong_AsLongAndOverflow(args[0], &overflow) : 0;
+  return process > 0 ? static_cast<uint64_t>(process) : 0;
+}
+template <int index>
+uint64_t awaited_process(PyObject*, PyObject*) {
+  return 0;
+}
+
+template <int index>
+PyObject* join_thread(PyObject* handle, PyObject* args) {
+  AwaitedScope awaited(ObjectKind::kThread, thread_with("_handle", handle));
+  return wait<index>(handle, args);
+}
+
 // How a child ended, whoever ended it, nobody but its parent is told.
 template <int index, class... Arguments>
 PyObject* wait_for_child(Arguments... arguments) {
+  AwaitedScope awaited(ObjectKind::kProcess, awaited_process<index>(arguments...));
   PyObject* ended = wait<index>(arguments...);
   if (ended && PyTuple_Check(ended) && PyTuple_GET_SIZE(ended) >= 2) {
     note_ended_child(PyTuple_GET_ITEM(ended, 0), PyTuple_GET_ITEM(ended, 1));
@@ -326,6 +373,7 @@ BlockingCall calls[] = {
     {"posix.wait3", kFastKeywords, pointer_to(wait_for_child<31, PyObject*, PyObject* const*, Py_ssize_t, PyObject*>), nullptr, {}},
     {"posix.wait4", kFastKeywords, pointer_to(wait_for_child<32, PyObject*, PyObject* const*, Py_ssize_t, PyObject*>), nullptr, {}},
     {"select.poll.poll", METH_FASTCALL, pointer_to(wait<33, PyObject*, PyObject* const*, Py_ssize_t>), nullptr, {}},
+    {"_thread._ThreadHandle.join", METH_VARARGS, pointer_to(join_thread<34>), nullptr, {}},  // from Python 3.13 on
 };
 
 PyObject* name_waits(PyObject*, PyObject* scope) {
