@@ -73,18 +73,24 @@ size_t bytes_in(PyObject* object) {
 
 // How many bytes a call moved, by what it returned: their number, or themselves, or a tuple that begins with either. One that
 // returns None has moved all of its first argument.
-size_t bytes_moved(PyObject* result, PyObject* args) {
+size_t bytes_moved(PyObject* result, PyObject* first) {
   if (PyTuple_Check(result) && PyTuple_GET_SIZE(result) > 0) result = PyTuple_GET_ITEM(result, 0);
   if (PyLong_CheckExact(result)) return PyLong_AsSize_t(result);
   if (result != Py_None) return bytes_in(result);
-  return args && PyTuple_Check(args) && PyTuple_GET_SIZE(args) > 0 ? bytes_in(PyTuple_GET_ITEM(args, 0)) : 0;
+  return first ? bytes_in(first) : 0;
 }
 
-// What follows `self` where functions take it as a tuple, else null.
-inline PyObject* tuple_of_arguments() { return nullptr; }
-template <class First, class... Rest>
-PyObject* tuple_of_arguments(First first, Rest...) {
-  if constexpr (std::is_same_v<First, PyObject*>) return first;
+// What follows `self` where functions take their arguments as a tuple or an array, else null.
+template <class... Rest>
+PyObject* first_argument(PyObject* args, Rest...) {
+  return args && PyTuple_Check(args) && PyTuple_GET_SIZE(args) > 0 ? PyTuple_GET_ITEM(args, 0) : nullptr;
+}
+template <class... Rest>
+PyObject* first_argument(PyObject* const* args, Py_ssize_t given, Rest...) {
+  return given > 0 ? args[0] : nullptr;
+}
+template <class... Rest>
+PyObject* first_argument(PyTypeObject*, Rest...) {
   return nullptr;
 }
 
@@ -100,7 +106,7 @@ PyObject* wait_at(Channel* channel, PyObject* self, Rest... rest) {
   }
   PyObject* result = record<index>(writer, id, self, rest...);
   if (!result || t_writer != writer) return result;
-  if (size_t bytes = bytes_moved(result, tuple_of_arguments(rest...))) writer->report_with_last(MessageNumbers{id.id, bytes});
+  if (size_t bytes = bytes_moved(result, first_argument(rest...))) writer->report_with_last(MessageNumbers{id.id, bytes});
   return result;
 }
 
@@ -138,22 +144,39 @@ PyObject* acquire_with_keywords(PyObject* self, PyObject* args, PyObject* keywor
   return wait<index>(self, args, keywords);
 }
 
-template <int index>
-PyObject* acquire_semaphore(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
-  if (given == 0 && !keywords) {
-    PyObject* attempt[] = {Py_False};
-    PyObject* is_acquired = pass<index>(self, static_cast<PyObject* const*>(attempt), Py_ssize_t{1}, keywords);
-    if (is_acquired != Py_False) return is_acquired;
-    Py_DECREF(is_acquired);
-    return wait<index>(self, args, given, keywords);
+// The argument that says whether to block; null where it is not given.
+PyObject* find_blocking(PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  if (given > 0) return args[0];
+  for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); i++) {
+    PyObject* name = PyTuple_GET_ITEM(keywords, i);
+    bool is_it = PyUnicode_CompareWithASCIIString(name, "blocking") == 0 || PyUnicode_CompareWithASCIIString(name, "block") == 0;
+    if (is_it) return args[i];
   }
-  if (given > 0 && args[0] == Py_False) return pass<index>(self, args, given, keywords);
-  return wait<index>(self, args, given, keywords);
+  return nullptr;
 }
 
 template <int index>
-PyObject* enter_semaphore(PyObject* self, PyObject* unused) {
-  PyObject* is_acquired = PyObject_CallMethod(self, "acquire", "O", Py_False);
+PyObject* try_to_acquire(PyObject* self) {
+  PyObject* attempt[] = {Py_False};
+  return pass<index>(self, static_cast<PyObject* const*>(attempt), Py_ssize_t{1}, static_cast<PyObject*>(nullptr));
+}
+
+template <int index>
+PyObject* acquire(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  if (given == 0 && !keywords) {
+    PyObject* is_acquired = try_to_acquire<index>(self);
+    if (is_acquired != Py_False) return is_acquired;
+    Py_DECREF(is_acquired);
+  } else if (find_blocking(args, given, keywords) == Py_False) {
+    return pass<index>(self, args, given, keywords);
+  }
+  return wait<index>(self, args, given, keywords);
+}
+
+// `acquiring` is the type's `acquire`.
+template <int index, int acquiring>
+PyObject* enter(PyObject* self, PyObject* unused) {
+  PyObject* is_acquired = calls[acquiring].original ? try_to_acquire<acquiring>(self) : Py_NewRef(Py_False);
   if (is_acquired != Py_False) return is_acquired;
   Py_DECREF(is_acquired);
   return wait<index>(self, unused);
@@ -297,8 +320,8 @@ BlockingCall calls[] = {
     {"_thread.lock.__enter__", kKeywords, pointer_to(acquire_with_keywords<2>), nullptr, {}},
     {"_thread.RLock.acquire", kKeywords, pointer_to(acquire_with_keywords<3>), nullptr, {}},
     {"_thread.RLock.__enter__", kKeywords, pointer_to(acquire_with_keywords<4>), nullptr, {}},
-    {"_multiprocessing.SemLock.acquire", kFastKeywords, pointer_to(acquire_semaphore<5>), nullptr, {}},
-    {"_multiprocessing.SemLock.__enter__", METH_NOARGS, pointer_to(enter_semaphore<6>), nullptr, {}},
+    {"_multiprocessing.SemLock.acquire", kFastKeywords, pointer_to(acquire<5>), nullptr, {}},
+    {"_multiprocessing.SemLock.__enter__", METH_NOARGS, pointer_to(enter<6, 5>), nullptr, {}},
     {"_queue.SimpleQueue.get", METH_METHOD | kFastKeywords, pointer_to(get_from_queue<7>), nullptr, {}},
     {"posix._exit", kFastKeywords, pointer_to(exit_process<8>), nullptr, {}},
     {"_socket.socketpair", METH_VARARGS, pointer_to(make_socketpair<9>), nullptr, {}},
@@ -321,11 +344,22 @@ BlockingCall calls[] = {
     {"_io.FileIO.readinto", METH_METHOD | kFastKeywords, pointer_to(use_file_since_312<26, Use::kRead>), nullptr, {}},
     {"_io.FileIO.write", METH_O, pointer_to(use_file<27, Use::kWrite, PyObject*>), nullptr, {}},
     {"_io.FileIO.write", METH_METHOD | kFastKeywords, pointer_to(use_file_since_312<28, Use::kWrite>), nullptr, {}},
-    {"posix.waitpid", METH_FASTCALL, pointer_to(wait_for_child<29, PyObject*, PyObject* const*, Py_ssize_t>), nullptr, {}},
-    {"posix.wait", METH_NOARGS, pointer_to(wait_for_child<30, PyObject*, PyObject*>), nullptr, {}},
-    {"posix.wait3", kFastKeywords, pointer_to(wait_for_child<31, PyObject*, PyObject* const*, Py_ssize_t, PyObject*>), nullptr, {}},
-    {"posix.wait4", kFastKeywords, pointer_to(wait_for_child<32, PyObject*, PyObject* const*, Py_ssize_t, PyObject*>), nullptr, {}},
-    {"select.poll.poll", METH_FASTCALL, pointer_to(wait<33, PyObject*, PyObject* const*, Py_ssize_t>), nullptr, {}},
+    // Since Python 3.15 more of them take an array.
+    {"_socket.socket.send", METH_FASTCALL, pointer_to(use_socket<29, PyObject* const*, Py_ssize_t>), nullptr, {}},
+    {"_socket.socket.sendall", METH_FASTCALL, pointer_to(use_socket<30, PyObject* const*, Py_ssize_t>), nullptr, {}},
+    {"_socket.socket.sendmsg", METH_FASTCALL, pointer_to(use_socket<31, PyObject* const*, Py_ssize_t>), nullptr, {}},
+    {"_io.FileIO.readall", METH_METHOD | kFastKeywords, pointer_to(use_file_since_312<32, Use::kRead>), nullptr, {}},
+    {"posix.waitpid", METH_FASTCALL, pointer_to(wait_for_child<33, PyObject*, PyObject* const*, Py_ssize_t>), nullptr, {}},
+    {"posix.wait", METH_NOARGS, pointer_to(wait_for_child<34, PyObject*, PyObject*>), nullptr, {}},
+    {"posix.wait3", kFastKeywords, pointer_to(wait_for_child<35, PyObject*, PyObject* const*, Py_ssize_t, PyObject*>), nullptr, {}},
+    {"posix.wait4", kFastKeywords, pointer_to(wait_for_child<36, PyObject*, PyObject* const*, Py_ssize_t, PyObject*>), nullptr, {}},
+    {"select.poll.poll", METH_FASTCALL, pointer_to(wait<37, PyObject*, PyObject* const*, Py_ssize_t>), nullptr, {}},
+    // Since Python 3.15:
+    {"_thread.lock.acquire", kFastKeywords, pointer_to(acquire<38>), nullptr, {}},
+    {"_thread.lock.acquire_lock", kFastKeywords, pointer_to(acquire<39>), nullptr, {}},
+    {"_thread.lock.__enter__", METH_NOARGS, pointer_to(enter<40, 38>), nullptr, {}},
+    {"_thread.RLock.acquire", kFastKeywords, pointer_to(acquire<41>), nullptr, {}},
+    {"_thread.RLock.__enter__", METH_NOARGS, pointer_to(enter<42, 41>), nullptr, {}},
 };
 
 PyObject* name_waits(PyObject*, PyObject* scope) {
