@@ -49,18 +49,19 @@ PAGE := .venvs/page
 # It checks the types that comments give in the page's scripts, and makes nothing.
 TYPESCRIPT := 7.0.2
 # Versions of Python besides that of `make test`, and the tests of recorder and hooks that need no big library.
-PYTHONS ?= 3.10 3.12 3.13
-RECORDER_TESTS := $(foreach test,hooks class_names scopes tasks timers tracing interception compiled_calls channels,tests/unit/test_$(test).py) \
+PYTHONS ?= 3.10 3.12 3.13 3.14 3.15
+RECORDER_TESTS := $(foreach test,layout_check hooks class_names scopes tasks timers tracing interception compiled_calls channels,tests/unit/test_$(test).py) \
 	$(foreach test,startup class_shapes children lines memory,tests/integration/test_$(test).py)
 # Programs of tests/frameworks and tests/gpu need packages that .venv lacks.
 TYPED_TESTS := $(foreach part,unit integration adversary container scale others,tests/$(part)) $(wildcard tests/*.py)
 # Each workload is checked with the packages of the environment that runs it.
 WORKLOADS_MYPY := ../../$(BIN)/mypy --config-file mypy.ini --python-executable ../../.venvs
 # Versions of Python that wheels are made for: all of them, or the command fails.
-WHEEL_PYTHONS ?= 3.10 3.11 3.12 3.13
+WHEEL_PYTHONS ?= 3.10 3.11 3.12 3.13 3.14 3.15
 WHEELS := .venvs/wheels
-# pyenv's, else the one on PATH.
-FIND_PYTHON = prefix="$$(pyenv prefix $$version 2>/dev/null || true)"; python="$${prefix:+$$prefix/bin/}python$$version"
+# pyenv's, else the one on PATH, else of the versions that Debian 12 has no package of, one that is unpacked in build/.
+FIND_PYTHON = prefix="$$(pyenv prefix $$version 2>/dev/null || true)"; python="$${prefix:+$$prefix/bin/}python$$version"; \
+	"$$python" -c '' 2>/dev/null || python="$$($(PYTHON) scripts/get_python.py $$version || echo "$$python")"
 # On a terminal pip shows what it downloads.
 PIP_INSTALL = bin/pip install $(if $(MAKE_TERMOUT),--progress-bar on,--quiet)
 # What run_docker.py needs on a host that has nothing else of ours.
@@ -129,7 +130,7 @@ test-pythons: ## test recorder and hooks on those of PYTHONS that are here (abou
 	mkdir -p build/pythons
 	for version in $(PYTHONS); do
 		$(FIND_PYTHON)
-		"$$python" -c '' 2>/dev/null || { echo "Python $$version is not tested: found none by pyenv or on PATH"; continue; }
+		"$$python" -c '' 2>/dev/null || { echo "Python $$version is not tested: found none by pyenv, on PATH or by scripts/get_python.py"; continue; }
 		$(MAKE) PYTHON="$$python" .venvs/python$$version/.package
 		tests=(-c $(CURDIR)/pyproject.toml --rootdir $(CURDIR) -p no:cacheprovider)
 		(cd build/pythons
@@ -212,7 +213,7 @@ wheels: $(WHEELS)/.environment ## make a wheel in dist/ for each of WHEEL_PYTHON
 	export CXX="$${CXX:-$$(scripts/get_sysroot.sh)}"
 	for version in $(WHEEL_PYTHONS); do
 		$(FIND_PYTHON)
-		"$$python" -c '' || { echo "make: expected Python $$version by pyenv or on PATH, found none; or give WHEEL_PYTHONS=…" >&2; exit 1; }
+		"$$python" -c '' || { echo "make: expected Python $$version by pyenv, on PATH or by scripts/get_python.py, found none; or give WHEEL_PYTHONS=…" >&2; exit 1; }
 		echo "making the wheel for Python $$version"
 		$(WHEELS)/bin/pip --python "$$python" wheel --quiet --no-deps --wheel-dir build/wheels/made \
 			--config-settings "build-dir=build/wheels/{wheel_tag}" .

@@ -26,8 +26,8 @@ def check_platform() -> Check:
 def check_python() -> Check:
     """Check for the versions of Python whose calling conventions are known."""
     found = f"{platform.python_implementation()} {platform.python_version()}"
-    is_ready = platform.python_implementation() == "CPython" and (3, 10) <= sys.version_info[:2] <= (3, 13)
-    return Check("python", is_ready, found, "use CPython 3.10 to 3.13")
+    is_ready = platform.python_implementation() == "CPython" and (3, 10) <= sys.version_info[:2] <= (3, 15)
+    return Check("python", is_ready, found, "use CPython 3.10 to 3.15")
 
 
 def check_recorder() -> Check:

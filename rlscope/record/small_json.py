@@ -15,6 +15,7 @@ class _Reading:
     strict = True
     object_hook = None
     object_pairs_hook = None
+    array_hook = None  # since Python 3.15
     parse_float = float
     parse_int = int
     parse_constant = float

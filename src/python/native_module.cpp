@@ -20,6 +20,7 @@
 #include "environment_steps.h"
 #include "greenlets.h"
 #include "imports.h"
+#include "layout_check.h"
 #include "network_calls.h"
 #include "noticed_requests.h"
 #include "scope.h"
@@ -190,6 +191,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", "The recorder inside
 }  // namespace rlscope
 
 PyMODINIT_FUNC PyInit__native() {
+  if (!rlscope::has_known_layout()) return nullptr;
   PyObject* module = PyModule_Create(&rlscope::definition);
   rlscope::sample_memory();
   if (module && (!rlscope::add_scopes(module) || !rlscope::add_interception(module) ||

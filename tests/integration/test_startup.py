@@ -19,6 +19,7 @@ OURS = """
 """.split()
 OF_PYTHON = {"__future__", "_json", "atexit", "errno", "gc", "importlib", "importlib.machinery", "importlib._bootstrap"}
 OF_PYTHON |= {"importlib._bootstrap_external", "sitecustomize", "types", "warnings"}
+OF_PYTHON.add("io")  # since Python 3.14 the first import of a file loads it
 SHOW = "import sys; sys.stdout.write(' '.join(sorted(sys.modules)))"
 
 

@@ -74,18 +74,24 @@ size_t bytes_in(PyObject* object) {
 
 // How many bytes a call moved, by what it returned: their number, or themselves, or a tuple that begins with either. One that
 // returns None has moved all of its first argument.
-size_t bytes_moved(PyObject* result, PyObject* args) {
+size_t bytes_moved(PyObject* result, PyObject* first) {
   if (PyTuple_Check(result) && PyTuple_GET_SIZE(result) > 0) result = PyTuple_GET_ITEM(result, 0);
   if (PyLong_CheckExact(result)) return PyLong_AsSize_t(result);
   if (result != Py_None) return bytes_in(result);
-  return args && PyTuple_Check(args) && PyTuple_GET_SIZE(args) > 0 ? bytes_in(PyTuple_GET_ITEM(args, 0)) : 0;
+  return first ? bytes_in(first) : 0;
 }
 
-// What follows `self` where functions take it as a tuple, else null.
-inline PyObject* tuple_of_arguments() { return nullptr; }
-template <class First, class... Rest>
-PyObject* tuple_of_arguments(First first, Rest...) {
-  if constexpr (std::is_same_v<First, PyObject*>) return first;
+// What follows `self` where functions take their arguments as a tuple or an array, else null.
+template <class... Rest>
+PyObject* first_argument(PyObject* args, Rest...) {
+  return args && PyTuple_Check(args) && PyTuple_GET_SIZE(args) > 0 ? PyTuple_GET_ITEM(args, 0) : nullptr;
+}
+template <class... Rest>
+PyObject* first_argument(PyObject* const* args, Py_ssize_t given, Rest...) {
+  return given > 0 ? args[0] : nullptr;
+}
+template <class... Rest>
+PyObject* first_argument(PyTypeObject*, Rest...) {
   return nullptr;
 }
 
@@ -101,7 +107,7 @@ PyObject* wait_at(Channel* channel, PyObject* self, Rest... rest) {
   }
   PyObject* result = record<index>(writer, id, self, rest...);
   if (!result || t_writer != writer) return result;
-  if (size_t bytes = bytes_moved(result, tuple_of_arguments(rest...))) writer->report_with_last(MessageNumbers{id.id, bytes});
+  if (size_t bytes = bytes_moved(result, first_argument(rest...))) writer->report_with_last(MessageNumbers{id.id, bytes});
   return result;
 }
 
@@ -130,13 +136,30 @@ uint64_t thread_joined_by(PyObject* lock, PyObject* args) {
   return thread_with("_tstate_lock", lock);
 }
 
+struct ThreadLock {
+  static constexpr ObjectKind kKind = ObjectKind::kLock;
+  static uint64_t object_of(PyObject* lock) { return object_of_lock(lock); }
+  static bool has_holder(PyObject*) { return true; }
+};
+
+// Between processes. Of one that counts, whoever acquires it need not be whom the next one waits for.
+struct Semaphore {
+  static constexpr ObjectKind kKind = ObjectKind::kSemaphore;
+  static uint64_t object_of(PyObject* semaphore) { return object_of_semaphore(semaphore); }
+  static bool has_holder(PyObject* semaphore) { return is_mutex(semaphore); }
+};
+
+template <class Kind>
+PyObject* taken(PyObject* self, PyObject* is_acquired) {
+  if (is_acquired == Py_True && Kind::has_holder(self)) note_taken(Kind::object_of(self));
+  return is_acquired;
+}
+
 template <int index>
 PyObject* wait_for_lock(PyObject* self, PyObject* args, PyObject* keywords) {
   uint64_t joined = thread_joined_by(self, args);
   AwaitedScope awaited(joined ? ObjectKind::kThread : ObjectKind::kLock, joined ? joined : object_of_lock(self));
-  PyObject* is_acquired = wait<index>(self, args, keywords);
-  if (is_acquired == Py_True) note_taken(object_of_lock(self));
-  return is_acquired;
+  return taken<ThreadLock>(self, wait<index>(self, args, keywords));
 }
 
 // The usual call has no arguments: an attempt that does not block shows whether another thread holds the lock.
@@ -145,44 +168,53 @@ PyObject* acquire_with_keywords(PyObject* self, PyObject* args, PyObject* keywor
   Py_ssize_t given = PyTuple_GET_SIZE(args);
   if (given == 0 && (!keywords || PyDict_GET_SIZE(keywords) == 0)) {
     PyObject* is_acquired = pass<index>(self, only_false(), static_cast<PyObject*>(nullptr));
-    if (is_acquired == Py_True) note_taken(object_of_lock(self));
-    if (is_acquired != Py_False) return is_acquired;
+    if (is_acquired != Py_False) return taken<ThreadLock>(self, is_acquired);
     Py_DECREF(is_acquired);
     return wait_for_lock<index>(self, args, keywords);
   }
   PyObject* blocking = given > 0 ? PyTuple_GET_ITEM(args, 0) : PyDict_GetItemString(keywords, "blocking");
   if (blocking != Py_False) return wait_for_lock<index>(self, args, keywords);
-  PyObject* is_acquired = pass<index>(self, args, keywords);
-  if (is_acquired == Py_True) note_taken(object_of_lock(self));
-  return is_acquired;
+  return taken<ThreadLock>(self, pass<index>(self, args, keywords));
 }
 
-// Of a semaphore that counts, whoever acquires it need not be whom the next one waits for.
-PyObject* taken(PyObject* semaphore, PyObject* is_acquired) {
-  if (is_acquired == Py_True && is_mutex(semaphore)) note_taken(object_of_semaphore(semaphore));
-  return is_acquired;
-}
-
-template <int index>
-PyObject* acquire_semaphore(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
-  if (given == 0 && !keywords) {
-    PyObject* attempt[] = {Py_False};
-    PyObject* is_acquired = pass<index>(self, static_cast<PyObject* const*>(attempt), Py_ssize_t{1}, keywords);
-    if (is_acquired != Py_False) return taken(self, is_acquired);
-    Py_DECREF(is_acquired);
+// The argument that says whether to block; null where it is not given.
+PyObject* find_blocking(PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  if (given > 0) return args[0];
+  for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); i++) {
+    PyObject* name = PyTuple_GET_ITEM(keywords, i);
+    bool is_it = PyUnicode_CompareWithASCIIString(name, "blocking") == 0 || PyUnicode_CompareWithASCIIString(name, "block") == 0;
+    if (is_it) return args[i];
   }
-  if (given > 0 && args[0] == Py_False) return taken(self, pass<index>(self, args, given, keywords));
-  AwaitedScope awaited(ObjectKind::kSemaphore, object_of_semaphore(self));
-  return taken(self, wait<index>(self, args, given, keywords));
+  return nullptr;
 }
 
 template <int index>
-PyObject* enter_semaphore(PyObject* self, PyObject* unused) {
-  PyObject* is_acquired = PyObject_CallMethod(self, "acquire", "O", Py_False);
-  if (is_acquired != Py_False) return is_acquired;
+PyObject* try_to_acquire(PyObject* self) {
+  PyObject* attempt[] = {Py_False};
+  return pass<index>(self, static_cast<PyObject* const*>(attempt), Py_ssize_t{1}, static_cast<PyObject*>(nullptr));
+}
+
+template <class Kind, int index>
+PyObject* acquire(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  if (given == 0 && !keywords) {
+    PyObject* is_acquired = try_to_acquire<index>(self);
+    if (is_acquired != Py_False) return taken<Kind>(self, is_acquired);
+    Py_DECREF(is_acquired);
+  } else if (find_blocking(args, given, keywords) == Py_False) {
+    return taken<Kind>(self, pass<index>(self, args, given, keywords));
+  }
+  AwaitedScope awaited(Kind::kKind, Kind::object_of(self));
+  return taken<Kind>(self, wait<index>(self, args, given, keywords));
+}
+
+// `acquiring` is the type's `acquire`.
+template <class Kind, int index, int acquiring>
+PyObject* enter(PyObject* self, PyObject* unused) {
+  PyObject* is_acquired = calls[acquiring].original ? try_to_acquire<acquiring>(self) : Py_NewRef(Py_False);
+  if (is_acquired != Py_False) return taken<Kind>(self, is_acquired);
   Py_DECREF(is_acquired);
-  AwaitedScope awaited(ObjectKind::kSemaphore, object_of_semaphore(self));
-  return taken(self, wait<index>(self, unused));
+  AwaitedScope awaited(Kind::kKind, Kind::object_of(self));
+  return taken<Kind>(self, wait<index>(self, unused));
 }
 
 template <int index>
@@ -344,8 +376,8 @@ BlockingCall calls[] = {
     {"_thread.lock.__enter__", kKeywords, pointer_to(acquire_with_keywords<2>), nullptr, {}},
     {"_thread.RLock.acquire", kKeywords, pointer_to(acquire_with_keywords<3>), nullptr, {}},
     {"_thread.RLock.__enter__", kKeywords, pointer_to(acquire_with_keywords<4>), nullptr, {}},
-    {"_multiprocessing.SemLock.acquire", kFastKeywords, pointer_to(acquire_semaphore<5>), nullptr, {}},
-    {"_multiprocessing.SemLock.__enter__", METH_NOARGS, pointer_to(enter_semaphore<6>), nullptr, {}},
+    {"_multiprocessing.SemLock.acquire", kFastKeywords, pointer_to(acquire<Semaphore, 5>), nullptr, {}},
+    {"_multiprocessing.SemLock.__enter__", METH_NOARGS, pointer_to(enter<Semaphore, 6, 5>), nullptr, {}},
     {"_queue.SimpleQueue.get", METH_METHOD | kFastKeywords, pointer_to(get_from_queue<7>), nullptr, {}},
     {"posix._exit", kFastKeywords, pointer_to(exit_process<8>), nullptr, {}},
     {"_socket.socketpair", METH_VARARGS, pointer_to(make_socketpair<9>), nullptr, {}},
@@ -368,12 +400,23 @@ BlockingCall calls[] = {
     {"_io.FileIO.readinto", METH_METHOD | kFastKeywords, pointer_to(use_file_since_312<26, Use::kRead>), nullptr, {}},
     {"_io.FileIO.write", METH_O, pointer_to(use_file<27, Use::kWrite, PyObject*>), nullptr, {}},
     {"_io.FileIO.write", METH_METHOD | kFastKeywords, pointer_to(use_file_since_312<28, Use::kWrite>), nullptr, {}},
-    {"posix.waitpid", METH_FASTCALL, pointer_to(wait_for_child<29, PyObject*, PyObject* const*, Py_ssize_t>), nullptr, {}},
-    {"posix.wait", METH_NOARGS, pointer_to(wait_for_child<30, PyObject*, PyObject*>), nullptr, {}},
-    {"posix.wait3", kFastKeywords, pointer_to(wait_for_child<31, PyObject*, PyObject* const*, Py_ssize_t, PyObject*>), nullptr, {}},
-    {"posix.wait4", kFastKeywords, pointer_to(wait_for_child<32, PyObject*, PyObject* const*, Py_ssize_t, PyObject*>), nullptr, {}},
-    {"select.poll.poll", METH_FASTCALL, pointer_to(wait<33, PyObject*, PyObject* const*, Py_ssize_t>), nullptr, {}},
-    {"_thread._ThreadHandle.join", METH_VARARGS, pointer_to(join_thread<34>), nullptr, {}},  // from Python 3.13 on
+    // Since Python 3.15 more of them take an array.
+    {"_socket.socket.send", METH_FASTCALL, pointer_to(use_socket<29, PyObject* const*, Py_ssize_t>), nullptr, {}},
+    {"_socket.socket.sendall", METH_FASTCALL, pointer_to(use_socket<30, PyObject* const*, Py_ssize_t>), nullptr, {}},
+    {"_socket.socket.sendmsg", METH_FASTCALL, pointer_to(use_socket<31, PyObject* const*, Py_ssize_t>), nullptr, {}},
+    {"_io.FileIO.readall", METH_METHOD | kFastKeywords, pointer_to(use_file_since_312<32, Use::kRead>), nullptr, {}},
+    {"posix.waitpid", METH_FASTCALL, pointer_to(wait_for_child<33, PyObject*, PyObject* const*, Py_ssize_t>), nullptr, {}},
+    {"posix.wait", METH_NOARGS, pointer_to(wait_for_child<34, PyObject*, PyObject*>), nullptr, {}},
+    {"posix.wait3", kFastKeywords, pointer_to(wait_for_child<35, PyObject*, PyObject* const*, Py_ssize_t, PyObject*>), nullptr, {}},
+    {"posix.wait4", kFastKeywords, pointer_to(wait_for_child<36, PyObject*, PyObject* const*, Py_ssize_t, PyObject*>), nullptr, {}},
+    {"select.poll.poll", METH_FASTCALL, pointer_to(wait<37, PyObject*, PyObject* const*, Py_ssize_t>), nullptr, {}},
+    // Since Python 3.15:
+    {"_thread.lock.acquire", kFastKeywords, pointer_to(acquire<ThreadLock, 38>), nullptr, {}},
+    {"_thread.lock.acquire_lock", kFastKeywords, pointer_to(acquire<ThreadLock, 39>), nullptr, {}},
+    {"_thread.lock.__enter__", METH_NOARGS, pointer_to(enter<ThreadLock, 40, 38>), nullptr, {}},
+    {"_thread.RLock.acquire", kFastKeywords, pointer_to(acquire<ThreadLock, 41>), nullptr, {}},
+    {"_thread.RLock.__enter__", METH_NOARGS, pointer_to(enter<ThreadLock, 42, 41>), nullptr, {}},
+    {"_thread._ThreadHandle.join", METH_VARARGS, pointer_to(join_thread<43>), nullptr, {}},  // since Python 3.13
 };
 
 PyObject* name_waits(PyObject*, PyObject* scope) {

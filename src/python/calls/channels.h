@@ -6,7 +6,7 @@
 
 namespace rlscope {
 
-constexpr int kMostChannelCalls = 19;
+constexpr int kMostChannelCalls = 23;
 
 // A pipe or socket that this process has read or written.
 struct Channel {

@@ -177,9 +177,15 @@ __attribute__((hot)) inline PyObject* enter_in(PyObject* self, PythonFrame* fram
   return Py_NewRef(self);
 }
 
-__attribute__((hot)) PyObject* enter(PyObject* self, PyObject*) { return enter_in(self, current_frame()); }
+// Since Python 3.15 contextlib.ExitStack calls this, before that the class's.
+__attribute__((hot)) PyObject* enter(PyObject* self, PyObject*) {
+#if PY_VERSION_HEX < 0x030F0000
+  return enter_in(self, current_frame());
+#else
+  return enter_in(self, frame_outside_contextlib(current_frame()));
+#endif
+}
 
-// The class's `__enter__`, which contextlib.ExitStack calls for others.
 PyObject* enter_of_class(PyObject* self, PyObject*) { return enter_in(self, frame_outside_contextlib(current_frame())); }
 
 // For a context manager in Python that stands for the scope: the operation is of what runs its block.

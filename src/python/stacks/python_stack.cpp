@@ -10,87 +10,15 @@ namespace rlscope {
 namespace {
 
 constexpr size_t kMostCopied = 16 << 10;  // what CPython takes for frames at a time
-constexpr ptrdiff_t kCodeUnitBytes = 2;
-
-const PythonFrame* caller(const PythonFrame& frame) {
-#if PY_VERSION_HEX < 0x030B0000
-  return frame.f_back;
-#else
-  return frame.previous;
-#endif
-}
-
-SeenFrame seen(const PythonFrame& frame) {
-#if PY_VERSION_HEX < 0x030B0000
-  return {frame.f_code, frame.f_lasti};
-#else
-  auto start = reinterpret_cast<uintptr_t>(frame.code) + offsetof(PyCodeObject, co_code_adaptive);
-  auto place = static_cast<ptrdiff_t>(reinterpret_cast<uintptr_t>(frame.last_instruction) - start);
-  return {frame.code, place < 0 ? -1 : place / kCodeUnitBytes};
-#endif
-}
-
-// Since Python 3.12 a frame stands for the C function between two Python functions.
-bool is_of_python(const PythonFrame& frame) {
-#if PY_VERSION_HEX < 0x030C0000
-  (void)frame;
-  return true;
-#else
-  return frame.owner != 3;  // FRAME_OWNED_BY_CSTACK
-#endif
-}
-
-// A generator has a caller while it runs, so one without has yielded since.
-bool has_yielded(const PythonFrame& frame) {
-#if PY_VERSION_HEX < 0x030B0000
-  return !frame.f_back && frame.f_gen;
-#else
-  return !frame.previous && frame.owner == 1;  // FRAME_OWNED_BY_GENERATOR
-#endif
-}
-
-#if PY_VERSION_HEX < 0x030B0000
-constexpr size_t kThreadHead = offsetof(PyThreadState, c_traceobj);
-#else
-constexpr size_t kThreadHead = offsetof(PyThreadState, datastack_top) + sizeof(PyObject*);
-#endif
 
 struct ThreadHead {
   alignas(PyThreadState) uint8_t bytes[sizeof(PyThreadState)];
   const PyThreadState* operator->() const { return reinterpret_cast<const PyThreadState*>(bytes); }
+  operator const PyThreadState*() const { return operator->(); }
 };
 
-// Where the address of the innermost frame lies; null: `frame` is that address.
-const void* place_of_current_frame(const ThreadHead& thread, const void*& frame) {
-#if PY_VERSION_HEX < 0x030B0000
-  frame = thread->frame;
-  return nullptr;
-#elif PY_VERSION_HEX < 0x030D0000
-  (void)frame;
-  return reinterpret_cast<const uint8_t*>(thread->cframe) + offsetof(_PyCFrame, current_frame);
-#else
-  frame = thread->current_frame;
-  return nullptr;
-#endif
-}
-
-const void* chunk_of(const ThreadHead& thread) {
-#if PY_VERSION_HEX < 0x030B0000
-  (void)thread;
-  return nullptr;  // each frame lies by itself
-#else
-  return thread->datastack_chunk;
-#endif
-}
-
-const void* end_of_chunk(const ThreadHead& thread) {
-#if PY_VERSION_HEX < 0x030B0000
-  (void)thread;
-  return nullptr;
-#else
-  return thread->datastack_top;
-#endif
-}
+// A generator has a caller while it runs, so one without has yielded since.
+bool has_yielded(const PythonFrame& frame) { return !previous_of(&frame) && is_of_generator(&frame); }
 
 }  // namespace
 
@@ -129,19 +57,19 @@ bool PythonStackReader::read_frame(const PythonFrame* address, PythonFrame& fram
 Seen PythonStackReader::read(const PyThreadState* thread, std::vector<SeenFrame>& frames) {
   frames.clear();
   ThreadHead head;
-  const void* innermost = nullptr;
   begin();
   if (!read_memory(thread, head.bytes, kThreadHead)) return Seen::kTorn;
   is_traced_ = head->c_profilefunc || head->c_tracefunc;
-  const void* place = place_of_current_frame(head, innermost);
+  const void* place = place_of_innermost(head);
+  const void* innermost = place ? nullptr : innermost_of(head);
   if (!copy(place, innermost, chunk_of(head), end_of_chunk(head))) return Seen::kTorn;
   const auto* next = static_cast<const PythonFrame*>(innermost);
   for (size_t looked_at = 0; next && looked_at < kMostFrames; looked_at++) {
     PythonFrame frame{};
     if (!read_frame(next, frame)) return Seen::kTorn;
-    if (is_of_python(frame)) frames.push_back(seen(frame));
-    if (caller(frame) == next || has_yielded(frame)) return Seen::kTorn;
-    next = caller(frame);
+    if (is_of_python(&frame)) frames.push_back({code_of(&frame), code_unit_of(&frame)});
+    if (previous_of(&frame) == next || has_yielded(frame)) return Seen::kTorn;
+    next = previous_of(&frame);
   }
   return frames.empty() ? Seen::kNothing : Seen::kStack;
 }

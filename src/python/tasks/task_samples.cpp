@@ -22,7 +22,16 @@ Samples& samples() {
 constexpr size_t kFewSamples = 64;
 size_t looked_through_at = kFewSamples;
 
-bool is_of(const Making& making, PyObject* root) { return PyWeakref_GET_OBJECT(making.reference) == root; }
+bool is_of(const Making& making, PyObject* root) {
+#if PY_VERSION_HEX < 0x030D0000
+  return PyWeakref_GET_OBJECT(making.reference) == root;
+#else
+  PyObject* referent = nullptr;
+  PyWeakref_GetRef(making.reference, &referent);
+  Py_XDECREF(referent);  // only compared
+  return referent == root;
+#endif
+}
 
 Samples::iterator erase(Samples::iterator place) {
   Py_DECREF(place->second.reference);

@@ -141,8 +141,9 @@ void find_contextlib() {
 }
 
 bool is_contextlibs(PyCodeObject* code) {
-  return contextlib_file &&
-         (code->co_filename == contextlib_file || PyUnicode_Compare(code->co_filename, contextlib_file) == 0);
+  PyObject* file = code->co_filename;
+  return contextlib_file && (file == contextlib_file || (PyUnicode_GET_LENGTH(file) == PyUnicode_GET_LENGTH(contextlib_file) &&
+                                                         PyUnicode_Compare(file, contextlib_file) == 0));
 }
 
 // Whether the function runs a generator up to its yield and then something inside what the generator has opened: contextlib
