@@ -320,7 +320,7 @@ PyObject* make_socketpair(PyObject* module, PyObject* args) {
 }
 
 // The number of the one process that these calls are asked for, 0 for any.
-constexpr int kWaitPid = 29, kWait4 = 32;
+constexpr int kWaitPid = 33, kWait4 = 36;
 template <int index, class... Rest>
 uint64_t awaited_process(PyObject*, PyObject* const* args, Py_ssize_t given, Rest...) {
   bool is_number = (index == kWaitPid || index == kWait4) && given > 0 && PyLong_CheckExact(args[0]);
