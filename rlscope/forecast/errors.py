@@ -7,7 +7,7 @@ from rlscope.forecast.change import Model
 ERRORS = {
     Model.FASTER: 1.4,
     Model.RARER: 1.95,
-    Model.BATCH: 1.35,
+    Model.BATCH: 1.5,
     Model.ONE_PROCESS: 1.5,
     Model.PROCESSES: 2.9,
     Model.GRAPH: 1.0,

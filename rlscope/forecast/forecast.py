@@ -12,7 +12,7 @@ from rlscope.forecast.change import ENVIRONMENTS, PROCESSES, Change, Model
 from rlscope.forecast.errors import ERRORS
 from rlscope.forecast.models import (
     Workers,
-    by_stage,
+    collecting_by_stage,
     part_of,
     saved_by_batch,
     saved_by_batch_of_two,
@@ -145,7 +145,7 @@ def _of_two_batches(tables: RunTables, change: Change, other: RunTables) -> Savi
             f"{change.text}: two recordings with different numbers of environments were expected, found {of} in both"
         )
     timesteps, of_timestep = of * _steps(tables), 1 / (of_other * _steps(other))
-    first, second = by_stage(tables.loop_times), by_stage(other.loop_times)
+    first, second = collecting_by_stage(tables.loop_times), collecting_by_stage(other.loop_times)
     saved_s = timesteps * saved_by_batch_of_two(
         {stage: seconds / timesteps for stage, seconds in first.items()}, of,
         {stage: seconds * of_timestep for stage, seconds in second.items()}, of_other,

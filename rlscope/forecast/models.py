@@ -117,14 +117,17 @@ def saved_by_batch_of_two(
     """
     saved = 0.0
     for stage in {*first, *second}:
-        per_batch_s = (first.get(stage, 0.0) - second.get(stage, 0.0)) / (1 / of - 1 / of_second)
-        saved += per_batch_s * (1 / of - 1 / to)
+        whole_s = first.get(stage, 0.0)
+        per_batch_s = (whole_s - second.get(stage, 0.0)) / (1 / of - 1 / of_second)
+        # Neither a batch nor an environment in it takes less than nothing: what says so is that recordings scatter.
+        saved += min(max(per_batch_s, 0.0), of * whole_s) * (1 / of - 1 / to)
     return saved
 
 
-def by_stage(loop: Iterable[LoopTimeRow]) -> dict[str, float]:
-    """Return the processor time of a loop by stage."""
-    return sums((row.stage, row.cpu_s) for row in loop)
+def collecting_by_stage(loop: Iterable[LoopTimeRow]) -> dict[str, float]:
+    """Return the processor time of training by stage, without updates: what depends on how timesteps are collected."""
+    is_collecting = (row for row in loop if row.purpose == Purpose.TRAINING.value and row.stage != BACKPROPAGATION)
+    return sums((row.stage, row.cpu_s) for row in is_collecting)
 
 
 class Graph(NamedTuple):

@@ -24,6 +24,7 @@ from rlscope.forecast.errors import ERRORS
 from rlscope.forecast.forecast import forecast_of, interval_of
 from rlscope.forecast.models import (
     Workers,
+    collecting_by_stage,
     part_of,
     saved_by_batch,
     saved_by_batch_of_two,
@@ -132,6 +133,9 @@ def test_two_batches_tell_what_a_batch_and_what_a_timestep_takes() -> None:
     assert saved_by_batch_of_two(first, 4, second, 8, 16) == pytest.approx(4.0 - 2.5)
     assert saved_by_batch_of_two(second, 8, first, 4, 16) == pytest.approx(3.0 - 2.5)
     assert saved_by_batch_of_two(first, 4, second, 8, 8) == pytest.approx(1.0)
+    assert saved_by_batch_of_two({"inference": 1.0}, 4, {"inference": 2.0}, 8, 16) == 0
+    assert saved_by_batch_of_two({"inference": 4.0}, 4, {"inference": 1.0}, 8, 16) == pytest.approx(3.0)
+    assert collecting_by_stage(LOOP) == {"simulation": 0.2, "inference": 0.3, "(none)": 0.1}
 
 
 def test_messages_are_the_asking_and_the_answering() -> None:
