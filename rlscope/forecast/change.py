@@ -27,6 +27,7 @@ class Model(Enum):
     FASTER = "faster"
     RARER = "rarer"
     BATCH = "batch"
+    ONE_PROCESS = "one process"
     PROCESSES = "processes"
     GRAPH = "graph"
 
@@ -75,7 +76,8 @@ def change_of(text: str) -> Change:
     if name in (ENVIRONMENTS, PROCESSES):
         numbers = _NUMBERS.fullmatch(value)
         if numbers and 1 <= int(numbers[2]) < _MOST and (numbers[1] is None or 1 <= int(numbers[1]) < _MOST):
-            model = Model.BATCH if name == ENVIRONMENTS else Model.PROCESSES
+            of_processes = Model.ONE_PROCESS if int(numbers[2]) == 1 else Model.PROCESSES
+            model = Model.BATCH if name == ENVIRONMENTS else of_processes
             return Change(text, model, "", int(numbers[2]), int(numbers[1]) if numbers[1] else None)
     elif name and value == GONE:
         return Change(text, Model.FASTER, name, float("inf"))

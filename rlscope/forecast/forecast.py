@@ -11,13 +11,13 @@ from rlscope.errors import UsageError
 from rlscope.forecast.change import ENVIRONMENTS, PROCESSES, Change, Model
 from rlscope.forecast.errors import ERRORS
 from rlscope.forecast.models import (
-    by_stage,
+    Workers,
+    collecting_by_stage,
     part_of,
     saved_by_batch,
     saved_by_batch_of_two,
     saved_by_graph,
     saved_by_less,
-    saved_in_one_process,
     saved_in_processes,
     workers_of,
 )
@@ -35,7 +35,7 @@ class ForecastRow(Row):
 
     Attributes:
         change: The change, as it was asked for: `simulation=2x`.
-        model: What reckoned it: `faster`, `rarer`, `batch`, `processes` or `graph`.
+        model: What reckoned it: `faster`, `rarer`, `batch`, `one process`, `processes` or `graph`.
         clock: Of what the factor is: `processor time` of all processes in the training loop, or `wall time` of the
             loop of the process that paces the run.
         loop_s: That time, as recorded, without what recording added where that is known.
@@ -61,7 +61,7 @@ class ForecastRow(Row):
 
 
 class Saving(NamedTuple):
-    """What a model says.
+    """This is what a model says.
 
     Attributes:
         clock: Of what the seconds are.
@@ -145,7 +145,7 @@ def _of_two_batches(tables: RunTables, change: Change, other: RunTables) -> Savi
             f"{change.text}: two recordings with different numbers of environments were expected, found {of} in both"
         )
     timesteps, of_timestep = of * _steps(tables), 1 / (of_other * _steps(other))
-    first, second = by_stage(tables.loop_times), by_stage(other.loop_times)
+    first, second = collecting_by_stage(tables.loop_times), collecting_by_stage(other.loop_times)
     saved_s = timesteps * saved_by_batch_of_two(
         {stage: seconds / timesteps for stage, seconds in first.items()}, of,
         {stage: seconds * of_timestep for stage, seconds in second.items()}, of_other,
@@ -176,27 +176,39 @@ def _steps(tables: RunTables) -> int:
     return sum(row.count for row in rows if row.operation == SIMULATION)
 
 
-def _of_processes(tables: RunTables, change: Change) -> Saving:
-    path = tables.path
-    names = [name for group in path.followed for name in group.names] if path is not None else []
-    workers = workers_of(tables.loop_times, path.process if path is not None else "", names)
-    number, steps = int(change.number), _steps(tables)
-    if workers is not None and number == 1:
-        evidence = "loop_times: stage=simulation; of workers stage=(none)"
-        return Saving(PROCESSOR, _loop_s(tables), saved_in_one_process(workers), evidence)
-    if workers is not None or number == 1 or not steps:
-        found = f"{workers.number} processes" if workers is not None else f"{steps} steps in one process"
+def _in_one_process(tables: RunTables, change: Change) -> Saving:
+    workers = _workers(tables)
+    if workers is None:
         raise UsageError(
-            f"{change.text}: environments in processes, to be stepped in one, or in one process, to be stepped in "
-            f"several, were expected, found {found}; record the training the other way, or ask for {PROCESSES}=1"
+            f"{change.text}: processes that step environments for the one that paces the run were expected, found "
+            "none; record the training with its environments in processes"
+        )
+    evidence = "loop_times: stage=simulation; of workers stage=(none)"
+    return Saving(PROCESSOR, _loop_s(tables), workers.message_s, evidence)
+
+
+def _in_processes(tables: RunTables, change: Change) -> Saving:
+    workers, steps = _workers(tables), _steps(tables)
+    if workers is not None or not steps:
+        found = f"{workers.number} processes that do" if workers is not None else "no step of an environment"
+        raise UsageError(
+            f"{change.text}: steps of environments in the process that paces the run were expected, found {found}; "
+            f"record the training with its environments in one process, or ask for {PROCESSES}=1"
         )
     if not tables.message_ns:
         raise UsageError(
             f"{change.text}: what a message costs on this machine was expected in the calibration, but the trace has "
             "none that says it; run `rlscope calibrate` where it was recorded"
         )
-    saved_s = saved_in_processes(steps, number, tables.message_ns)
+    saved_s = saved_in_processes(steps, int(change.number), tables.message_ns)
     return Saving(PROCESSOR, _loop_s(tables), saved_s, "cpu_times: operation=simulation; the calibration's messages")
+
+
+def _workers(tables: RunTables) -> Workers | None:
+    if tables.path is None:
+        return None
+    names = [name for group in tables.path.followed for name in group.names]
+    return workers_of(tables.loop_times, tables.path.process, names)
 
 
 def _of_graph(tables: RunTables, change: Change) -> Saving:
@@ -222,6 +234,10 @@ def _loop_s(tables: RunTables) -> float:
 
 
 _MODELS = {
-    Model.FASTER: _of_part, Model.RARER: _of_part, Model.BATCH: _of_batch, Model.PROCESSES: _of_processes,
+    Model.FASTER: _of_part,
+    Model.RARER: _of_part,
+    Model.BATCH: _of_batch,
+    Model.ONE_PROCESS: _in_one_process,
+    Model.PROCESSES: _in_processes,
     Model.GRAPH: _of_graph,
-}  # fmt: skip
+}

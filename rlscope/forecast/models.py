@@ -22,10 +22,6 @@ from rlscope.model import BACKPROPAGATION, NO_OPERATION, NS_PER_S, SIMULATION, P
 _AROUND = (Purpose.STARTING_UP.value, Purpose.AFTERWARDS.value)
 #: An environment's step costs the same in any batch; so does an update, of the same number of timesteps.
 _OF_TIMESTEPS = (SIMULATION, BACKPROPAGATION)
-#: Without messages so much more is saved than their own processor time: processes that take turns find the caches full
-#: of each other's code and data, so that inference, updates and environments take longer as well. By the pairs in
-#: docs/forecast.md.
-BESIDE_MESSAGES = 1.6
 
 
 class Part(NamedTuple):
@@ -121,14 +117,17 @@ def saved_by_batch_of_two(
     """
     saved = 0.0
     for stage in {*first, *second}:
-        per_batch_s = (first.get(stage, 0.0) - second.get(stage, 0.0)) / (1 / of - 1 / of_second)
-        saved += per_batch_s * (1 / of - 1 / to)
+        whole_s = first.get(stage, 0.0)
+        per_batch_s = (whole_s - second.get(stage, 0.0)) / (1 / of - 1 / of_second)
+        # Neither a batch nor an environment in it takes less than nothing: what says so is that recordings scatter.
+        saved += min(max(per_batch_s, 0.0), of * whole_s) * (1 / of - 1 / to)
     return saved
 
 
-def by_stage(loop: Iterable[LoopTimeRow]) -> dict[str, float]:
-    """Return the processor time of a loop by stage."""
-    return sums((row.stage, row.cpu_s) for row in loop)
+def collecting_by_stage(loop: Iterable[LoopTimeRow]) -> dict[str, float]:
+    """Return the processor time of training by stage, without updates: what depends on how timesteps are collected."""
+    is_collecting = (row for row in loop if row.purpose == Purpose.TRAINING.value and row.stage != BACKPROPAGATION)
+    return sums((row.stage, row.cpu_s) for row in is_collecting)
 
 
 class Graph(NamedTuple):
@@ -172,11 +171,6 @@ def workers_of(loop: Iterable[LoopTimeRow], pacing: str, followed: Iterable[str]
         return None
     answering_s = sum(row.cpu_s for row in rows if row.process in names and row.stage == NO_OPERATION)
     return Workers(len(names), asking_s + answering_s)
-
-
-def saved_in_one_process(workers: Workers) -> float:
-    """Return what is saved by environments in the process that asks: the messages, and what they push from caches."""
-    return workers.message_s * BESIDE_MESSAGES
 
 
 def saved_in_processes(steps: int, processes: int, message_ns: Mapping[int, Bounds]) -> float:

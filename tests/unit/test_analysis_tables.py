@@ -68,6 +68,11 @@ def test_document(analysis: Analysis) -> None:
     assert sum(round(row["seconds"] * 1e9) for row in purposes if row["process"] == "trainer") == 1000
     assert document.pop("advice")["text"].startswith("Where the time went: 1 µs of trainer: ")
     assert document.pop("cores")["no_core_share"] == 0
+    assert round(sum(row["cpu_s"] for row in document.pop("loop_times")) * 1e9) == sum(
+        round(row["seconds"] * 1e9)
+        for row in purposes
+        if row["part"] == "loop" and row["category"] not in ("wait", "no_core")
+    )
     assert {row["process"] for row in account} == {"trainer"}
     assert sum(round(row["seconds"] * 1e9) for row in account) == 1000
     assert {name: value for name, value in document.items() if value != []} == {

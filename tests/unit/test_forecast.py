@@ -23,13 +23,12 @@ from rlscope.forecast.change import Change, Model, change_of
 from rlscope.forecast.errors import ERRORS
 from rlscope.forecast.forecast import forecast_of, interval_of
 from rlscope.forecast.models import (
-    BESIDE_MESSAGES,
     Workers,
+    collecting_by_stage,
     part_of,
     saved_by_batch,
     saved_by_batch_of_two,
     saved_by_less,
-    saved_in_one_process,
     saved_in_processes,
     workers_of,
 )
@@ -54,7 +53,8 @@ LOOP = (
         ("evaluation=1/10", Change("evaluation=1/10", Model.RARER, "evaluation", 10.0)),
         ("environments=16", Change("environments=16", Model.BATCH, "", 16)),
         ("environments=8:16", Change("environments=8:16", Model.BATCH, "", 16, 8)),
-        ("processes=1", Change("processes=1", Model.PROCESSES, "", 1)),
+        ("processes=1", Change("processes=1", Model.ONE_PROCESS, "", 1)),
+        ("processes=4", Change("processes=4", Model.PROCESSES, "", 4)),
         ("launches=graph", Change("launches=graph", Model.GRAPH)),
     ],
 )
@@ -133,6 +133,9 @@ def test_two_batches_tell_what_a_batch_and_what_a_timestep_takes() -> None:
     assert saved_by_batch_of_two(first, 4, second, 8, 16) == pytest.approx(4.0 - 2.5)
     assert saved_by_batch_of_two(second, 8, first, 4, 16) == pytest.approx(3.0 - 2.5)
     assert saved_by_batch_of_two(first, 4, second, 8, 8) == pytest.approx(1.0)
+    assert saved_by_batch_of_two({"inference": 1.0}, 4, {"inference": 2.0}, 8, 16) == 0
+    assert saved_by_batch_of_two({"inference": 4.0}, 4, {"inference": 1.0}, 8, 16) == pytest.approx(3.0)
+    assert collecting_by_stage(LOOP) == {"simulation": 0.2, "inference": 0.3, "(none)": 0.1}
 
 
 def test_messages_are_the_asking_and_the_answering() -> None:
@@ -144,7 +147,6 @@ def test_messages_are_the_asking_and_the_answering() -> None:
     ]  # fmt: skip
     workers = workers_of(rows, "main", ["worker-1", "worker-2", "logger"])
     assert workers == Workers(2, 1.0)
-    assert saved_in_one_process(workers) == BESIDE_MESSAGES
     assert workers_of(rows, "main", ["logger"]) is None
     assert workers_of(rows[1:], "main", ["worker-1"]) is None
 
@@ -195,7 +197,8 @@ def test_a_forecast_is_of_the_loop(tmp_path: Path) -> None:
     ("change", "said"),
     [
         ("reset=gone", "'reset' was expected"),
-        ("processes=1", "found 0 steps"),
+        ("processes=1", "found none"),
+        ("processes=4", "found no step"),
         ("environments=4", "environments=8:4"),
         ("launches=graph", "launches of kernels"),
     ],
