@@ -28,7 +28,7 @@ from rlscope.trace.format import AwaitedObject, ObjectKind
 
 
 class Cause(Enum):
-    """What a chain of waits ends in."""
+    """A chain of waits ends in one of these."""
 
     CYCLE = "cycle"  # they wait for each other
     ENDED = "ended"  # a process that cannot answer any more
@@ -52,7 +52,7 @@ PATIENCE_NS = 5_000_000_000
 
 @dataclass(frozen=True)
 class Peer:
-    """Who could end a wait: a process, and the thread of it if that is known."""
+    """A process that could end a wait, and the thread of it if that is known."""
 
     process: Process
     thread: Thread | None = None
@@ -81,7 +81,7 @@ class Chain:
 
 
 class Waits:
-    """Who waits for whom in a run, at one moment."""
+    """This tells who waits for whom in a run, at one moment."""
 
     def __init__(self, processes: Sequence[Process], now_ns: int) -> None:
         """Look at the processes as they are at a time, in ns since 1970."""
