@@ -20,7 +20,7 @@ from rlscope.trace.reader import MOST_PROCESS_FILE_BYTES
 
 @dataclass(frozen=True)
 class Locks:
-    """What the page says: the locks that were taken last, by object, and what threads wait for, by thread."""
+    """The page has the locks that were taken last, by object, and what threads wait for, by thread."""
 
     taken: dict[int, TakenLock]
     awaited: dict[int, AwaitedObject]

@@ -54,6 +54,8 @@ HANGS = {
     "holder_ended": Hang("lost", (("main", "lock", 9),), after="not known"),
     "lock_twice": Hang("cycle", (("main", "lock", 7),)),
     "semaphore_of_dead": Hang("ended", (("main", "semaphore", 19),), "holder"),
+    "native_code": Hang("native", (("main", "", 5),), after="not known"),
+    "gloo_mismatch": Hang("timer", (("main", "processes", 24), ("rank 0", "collective", 17), ("rank 1", "timer", 18))),
     "import_lock": Hang("cycle", (("main", "thread", 40), ("main", "lock", 19), ("main", "import", 33))),
 }
 

@@ -6,13 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from rlscope.analysis.account.owner_path import INFRASTRUCTURE
 from rlscope.analysis.hang.places import (
     BARRIER,
+    CHILD,
     COLLECTIVE,
     COMPUTES,
     IMPORT,
     LOCK,
     NATIVE,
+    PROCESSES,
     UNKNOWN,
     WAITS,
     Process,
@@ -25,7 +28,7 @@ from rlscope.trace.format import AwaitedObject, ObjectKind
 
 
 class Cause(Enum):
-    """What a chain of waits ends in."""
+    """A chain of waits ends in one of these."""
 
     CYCLE = "cycle"  # they wait for each other
     ENDED = "ended"  # a process that cannot answer any more
@@ -49,7 +52,7 @@ PATIENCE_NS = 5_000_000_000
 
 @dataclass(frozen=True)
 class Peer:
-    """Who could end a wait: a process, and the thread of it if that is known."""
+    """A process that could end a wait, and the thread of it if that is known."""
 
     process: Process
     thread: Thread | None = None
@@ -78,7 +81,7 @@ class Chain:
 
 
 class Waits:
-    """Who waits for whom in a run, at one moment."""
+    """This tells who waits for whom in a run, at one moment."""
 
     def __init__(self, processes: Sequence[Process], now_ns: int) -> None:
         """Look at the processes as they are at a time, in ns since 1970."""
@@ -99,7 +102,7 @@ class Waits:
             ]
         awaited = thread.awaited
         if awaited is None:
-            return []
+            return self._children(thread.process) if thread.awaits in (CHILD, PROCESSES) else []
         if awaited.kind == ObjectKind.LOCK:
             holder = self._holder_of_lock(thread, awaited)
             return [holder] if holder is not None else []
@@ -113,6 +116,15 @@ class Waits:
             each for each in self.processes if (each.boot_id, each.pid) == (thread.process.boot_id, awaited.object)
         ]
         return [Peer(child) for child in children[-1:]]
+
+    def _children(self, parent: Process) -> list[Peer]:
+        """Return the processes that one has started, but those that only serve others."""
+        return [
+            Peer(each)
+            for each in self.processes
+            if (each.boot_id, each.swept.file.header.parent_pid) == (parent.boot_id, parent.pid)
+            and each.swept.role != INFRASTRUCTURE
+        ]
 
     def _holder_of_lock(self, thread: Thread, awaited: AwaitedObject) -> Peer | None:
         """Return the thread that has a lock; the thread itself waits to be notified, unless its own code asks again."""
@@ -226,16 +238,18 @@ class Waits:
     def _likeliest(self, thread: Thread) -> Peer | None:
         """Return the peer that the wait depends on.
 
-        It is any that computes, else one that was ended or is stopped, else the first; last comes one that ended in
-        order, as workers do that others replace.
+        It is any that computes, else one that was ended or is stopped, else one that waits for somebody itself, else
+        the first; last comes one that ended in order, as workers do that others replace.
         """
         peers = self.peers(thread)
 
         def rank(peer: Peer) -> int:
             if peer.process.life is not Life.RUNNING:
-                return 3 if peer.process.ended_in_order else 1
+                return 4 if peer.process.ended_in_order else 1
             threads = [peer.thread] if peer.thread is not None else peer.process.threads
-            return 0 if any(each.doing in (COMPUTES, UNKNOWN) for each in threads) else 2
+            if any(each.doing in (COMPUTES, UNKNOWN) for each in threads):
+                return 0
+            return 2 if len(peers) > 1 and any(each.is_main and self.peers(each) for each in threads) else 3
 
         return min(peers, key=rank, default=None)
 

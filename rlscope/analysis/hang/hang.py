@@ -10,7 +10,7 @@ from rlscope.analysis.sweep import TraceSweep
 
 @dataclass(frozen=True)
 class Hang:
-    """What a run was stuck in.
+    """A run was stuck in this.
 
     Attributes:
         sentence: In words: who waits for whom, since when, and in whom the chain of waits ends.

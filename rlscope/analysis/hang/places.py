@@ -16,7 +16,7 @@ from rlscope.model import Category
 from rlscope.trace.format import AwaitedObject, TakenLock
 from rlscope.trace.locks import Locks
 
-LOCK, BARRIER, IMPORT = "lock", "barrier", "import"
+LOCK, BARRIER, IMPORT, PROCESSES = "lock", "barrier", "import", "processes"
 #: What a thread waits at, by the function of Python's library that it waits in, as its file and its qualified name. In
 #: traces of Python 3.10 the name lacks the class.
 AWAITED = {
@@ -34,6 +34,7 @@ AWAITED = {
     ("multiprocessing/queues.py", "SimpleQueue.put"): "queue",
     ("concurrent/futures/_base.py", "Future.result"): "future",
     ("multiprocessing/pool.py", "ApplyResult.get"): "future",
+    ("multiprocessing/connection.py", "wait"): PROCESSES,
     ("http/client.py", "HTTPConnection.getresponse"): "http",
     ("<frozen importlib._bootstrap>", "_ModuleLock.acquire"): IMPORT,
 }

@@ -1,4 +1,4 @@
-"""What the system says of the processes of a run that are alive: the part of a hang that no trace knows."""
+"""This file holds what the system says of processes that are alive: the part of a hang that no trace knows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Life(Enum):
-    """Whether a process goes on."""
+    """A process goes on, or it does not."""
 
     RUNNING = "running"
     STOPPED = "stopped"  # by a signal, or by a debugger

@@ -83,7 +83,7 @@ class LifeRow(Row):
 
 @dataclass(frozen=True)
 class Standing:
-    """Where the threads of a run are at one moment, and why nothing goes on if nothing does.
+    """This tells where the threads of a run are at one moment, and why nothing goes on if nothing does.
 
     Attributes:
         directory: The trace.

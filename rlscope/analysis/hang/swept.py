@@ -1,4 +1,4 @@
-"""Where the threads of a process were at their last records, as C++ finds it in a process file."""
+"""This file declares where the threads of a process were at their last records, as C++ finds it."""
 
 from __future__ import annotations
 

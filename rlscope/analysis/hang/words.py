@@ -13,9 +13,9 @@ THINGS = {
     "thread": "a thread to end", "barrier": "the others of a barrier", "event": "an event", "condition": "a condition",
     "queue": "a queue", "future": "a future", "http": "an HTTP service", "import": "the lock of a module's import",
     "lock": "a lock", "semaphore": "a semaphore", "child": "a child process to end", "collective": "a collective",
-    "gpu": "the GPU", "pipe": "a pipe", "socket": "a socket", "tcp": "a network connection",
-    "udp": "a network connection", "network": "the network", "disk": "a disk", "timer": "a timer",
-    "events": "any of several events",
+    "processes": "any of its processes", "gpu": "the GPU", "pipe": "a pipe", "socket": "a socket",
+    "tcp": "a network connection", "udp": "a network connection", "network": "the network", "disk": "a disk",
+    "timer": "a timer", "events": "any of several events",
 }  # fmt: skip
 
 
