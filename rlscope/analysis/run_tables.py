@@ -136,8 +136,7 @@ class RunTables(Tables):
         lambda run, found: training_rows(run.swept),
         needs="trainings",
         per="process, training, of several in the order in which they began",
-        values="iterations, timesteps made and in all; seconds between its first and its last report, without "
-        "evaluation",
+        values="iterations, timesteps made and in all; seconds from its first report to its last, without evaluation",
         title="Trainings",
         largest="seconds",
     )
@@ -187,12 +186,7 @@ class RunTables(Tables):
     account = _Table(
         AccountRow,
         lambda run, found: account_rows(
-            found.purposes,
-            found.breakdown,
-            found.cpu_times,
-            found.path,
-            run.own_lines(found.loops),
-            found.hang.seconds_of(found.path.process) if found.hang and found.path else 0.0,
+            found.purposes, found.breakdown, found.cpu_times, found.path, run.own_lines(found.loops), found.hang
         ),
         per="cause, stage, category, whom or what was waited for, of the process that paces the run",
         values="seconds, what recording added by itself, and their share; they sum to the wall time of the process",
@@ -202,8 +196,7 @@ class RunTables(Tables):
         lambda run, found: possible_evaluation_rows(run.own_lines(found.loops)),
         needs="stack_times",
         per="process, function of the program's own that looks like a test of its policy",
-        values="stacks that pass it; seconds of training in it with what it called, of these in simulation and in "
-        "inference",
+        values="stacks that pass it; seconds of training in it with what it called, of these in simulation and inference",
     )
     threads = _Table(
         ThreadRow,
@@ -227,16 +220,14 @@ class RunTables(Tables):
         lambda run, found: memory_growth_rows(run.swept),
         needs="memory_series",
         per="process, owner, device",
-        values="samples; first, last and peak bytes; growth in bytes per second with an interval of 95 %, and per "
-        "iteration; whether it grew to the end",
+        values="samples; first, last and peak bytes; growth per second, with an interval, per iteration; if it grew",
     )
     sync_points = _Table(
         SyncPointRow,
         lambda run, found: sync_point_rows(run.swept, run.progress.iterations),
         needs="sync_points",
         per='process, stage, operation, native function (`""`: none), CUDA call that waits',
-        values="count, per iteration; seconds on its thread; the line that most of those stacks have that were seen "
-        "there, and how many",
+        values="count, per iteration; seconds on its thread; the line that most stacks seen there have, and how many",
         title="Where the CPU waited for the GPU",
         largest="seconds",
     )
@@ -376,8 +367,7 @@ class RunTables(Tables):
         lambda run, found: task_rows(run.swept),
         needs="tasks",
         per="process, operation that was suspended with its coroutine or generator",
-        values="count; seconds in which they ran; of the time from begin to end the sum, median, 99th percentile, "
-        "maximum",
+        values="count; seconds in which they ran; from begin to end the sum, median, 99th percentile, maximum",
         title="Tasks",
         largest="elapsed_s",
     )

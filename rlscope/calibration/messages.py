@@ -6,6 +6,7 @@ of them for each step, in ns, of each measurement.
 
 from __future__ import annotations
 
+import ast
 import copy
 import json
 import multiprocessing
@@ -38,7 +39,7 @@ class Environment:
             state = {"a": [self._random.random() for _ in observed], "b": {"c": "x y z " * 5}}
             copied = json.loads(json.dumps(copy.deepcopy(state)))
             words = re.sub(r"(\w) ", r"\1_", copied["b"]["c"])
-            compile("[each for each in range(9)]", words, "eval")
+            ast.parse("[each for each in range(9)]", words)
             observed = [each - statistics.fmean(copied["a"]) for each in copied["a"]]
         return observed
 

@@ -13,8 +13,8 @@ from rlscope.analysis.lines.tables import LineRow
 from rlscope.analysis.rows import Record
 from rlscope.analysis.table_rows import BreakdownRow, CallRow, ThreadRow
 from rlscope.analysis.tables.breakdown import group_seconds
+from rlscope.cli.given.options import NamedPath, correct_option, force_option, ignore_option, select_option
 from rlscope.cli.given.traces import analyze_traces, is_sampled, job_of, warn_of_counters
-from rlscope.cli.options import NamedPath, correct_option, force_option, ignore_option, select_option
 from rlscope.cli.progress import reading_bar
 from rlscope.errors import UsageError
 from rlscope.model import GpuAttribution

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from rlscope.cli.options import NamedPath, force_option
+from rlscope.cli.given.options import NamedPath, force_option
 from rlscope.cli.progress import reading_bar
 from rlscope.outputs import Output
 from rlscope.trace.reader import Trace

@@ -10,8 +10,8 @@ from string import ascii_uppercase
 
 import click
 
+from rlscope.cli.given.options import NamedPath
 from rlscope.cli.given.traces import names
-from rlscope.cli.options import NamedPath
 from rlscope.cli.progress import progress_bar
 from rlscope.errors import UsageError
 from rlscope.record.config import TRACE_VARIABLE

@@ -8,8 +8,8 @@ import click
 
 from rlscope.analysis.rows import Record
 from rlscope.calibration.calibration import Calibration, cache_path, check_writable, save
+from rlscope.cli.given.options import NamedPath, force_option
 from rlscope.cli.given.signals import ended_by
-from rlscope.cli.options import NamedPath, force_option
 from rlscope.cli.progress import progress_bar
 from rlscope.errors import UsageError
 from rlscope.outputs import Output

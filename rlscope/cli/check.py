@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from rlscope.analysis.analysis import Analysis
+from rlscope.cli.given.options import NamedPath, correct_option, ignore_option, select_option
 from rlscope.cli.given.traces import analyze_traces
-from rlscope.cli.options import NamedPath, correct_option, ignore_option, select_option
 from rlscope.rules.choice import Choice, choice, codes_in
 from rlscope.rules.finding import FindingRow
 from rlscope.rules.rule import finding_text

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from rlscope.cli.given.options import NamedPath, force_option
 from rlscope.cli.given.traces import names
-from rlscope.cli.options import NamedPath, force_option
 from rlscope.cli.progress import reading_bar
 from rlscope.errors import UsageError
 from rlscope.outputs import Output

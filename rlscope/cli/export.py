@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rlscope.cli.options import NamedPath, Times, force_option
+from rlscope.cli.given.options import NamedPath, Times, force_option
 from rlscope.cli.progress import reading_bar
 from rlscope.errors import UsageError
 from rlscope.outputs import Output, OutputFolder, is_marked

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from rlscope.cli.given.options import NamedPath, correct_option
 from rlscope.cli.given.traces import analyze_traces
-from rlscope.cli.options import NamedPath, correct_option
 from rlscope.forecast.change import FORMS, change_of
 
 

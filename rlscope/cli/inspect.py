@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rlscope.analysis.contents import read_contents
-from rlscope.cli.options import NamedPath
+from rlscope.cli.given.options import NamedPath
 from rlscope.cli.progress import reading_bar
 from rlscope.trace.reader import open_trace
 

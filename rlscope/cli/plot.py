@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
+from rlscope.cli.given.options import NamedPath, correct_option, force_option
 from rlscope.cli.given.traces import analyze_traces, warn_of_counters
-from rlscope.cli.options import NamedPath, correct_option, force_option
 from rlscope.errors import UsageError
 from rlscope.outputs import Output
 from rlscope.report.sentences import correction_lines

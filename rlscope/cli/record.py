@@ -19,8 +19,8 @@ import click
 
 from rlscope.calibration.calibration import to_record_with
 from rlscope.cli.given.operations import named_operations
+from rlscope.cli.given.options import NamedPath, complete_files
 from rlscope.cli.given.windows import check_windows, keeper_of, parse_on_slow
-from rlscope.cli.options import NamedPath, complete_files
 from rlscope.errors import UsageError, reason_of
 from rlscope.monitor.counter_process import counted, list_counters
 from rlscope.record.config import LAYERS, LINES_HZ, STACKS_HZ, TRACE_VARIABLE, RecordConfig

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from rlscope.calibration.calibration import chosen
+from rlscope.cli.given.options import NamedPath, Times, correct_option, force_option
 from rlscope.cli.given.traces import names
-from rlscope.cli.options import NamedPath, Times, correct_option, force_option
 from rlscope.cli.progress import reading_bar
 from rlscope.outputs import Output, OutputFolder
 from rlscope.plots.drawing import second_process

@@ -80,7 +80,7 @@ def test_document(analysis: Analysis) -> None:
         "life": {"process": "trainer", "wall_ns": 1000, "starting_up_ns": 0, "loop_ns": 800, "evaluation_ns": 0,
                  "afterwards_ns": 200, "unplaced_ns": 0},
         "command": "python train.py",
-        "complete": True, "dropped_events": 0, "misnested_operations": 0,
+        "hang": None, "complete": True, "dropped_events": 0, "misnested_operations": 0,
         "tokens": None, "tokens_per_s": None, "trained_tokens_per_s": None,
         "transitions": [
             {"process": "trainer", "stage": "(none)", "operation": "(none)", "from": "python", "to": "wait", "count": 1,

@@ -114,7 +114,10 @@ def test_long_tables_keep_their_largest_rows(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(short_tables, "MOST_ROWS", 4)
     short, said = short_analysis(analysis.replaced(phases=type(analysis.phases)(type(rows[0]), rows)), 1)
     assert [row.phase for row in short.phases] == ["phase 4", "phase 5"]
-    long = "Purposes (of 7), Crossings (of 3), Why devices did nothing (of 4), Phases (of 6)"
+    long = (
+        "Purposes (of 7), Processor time of the training loop (of 3), Crossings (of 3), "
+        "Why devices did nothing (of 4), Phases (of 6)"
+    )
     assert said == [f"These tables show their 2 largest rows: {long}."]
 
 

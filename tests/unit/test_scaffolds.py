@@ -142,7 +142,7 @@ def test_a_record_that_is_begun_is_in_each_home_of_the_format(with_record: Path)
     assert compiled.returncode == 0, compiled.stderr
     touch_modules(with_record)
     schemas = "tests/unit/test_schemas.py::test_the_files_are_those_that_the_classes_give"
-    assert_pass(with_record, 32, "tests/unit/test_trace_format_sources.py", schemas)
+    assert_pass(with_record, 35, "tests/unit/test_trace_format_sources.py", schemas)
 
 
 @pytest.mark.slow  # compiles

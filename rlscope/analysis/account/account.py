@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate, pairwise, takewhile
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rlscope.analysis.account.causes import Cause
 from rlscope.analysis.account.kinds import Bound, Kind
@@ -17,6 +17,9 @@ from rlscope.analysis.table_rows import BreakdownRow, CpuTimeRow
 from rlscope.analysis.tables.purposes import OF_PART, PurposeRow
 from rlscope.model import NS_PER_S, STAGES, Category, LifePart, Purpose, Resource
 from rlscope.record.blocking import DISK
+
+if TYPE_CHECKING:
+    from rlscope.analysis.hang.hang import Hang
 
 
 class AccountRow(Row):
@@ -119,7 +122,7 @@ def account_rows(
     cpu_times: Iterable[CpuTimeRow],
     path: OwnerPath | None,
     lines: OwnLines,
-    stuck_s: float = 0.0,
+    hang: Hang | None,
 ) -> Rows[AccountRow]:
     """Make the rows of `Analysis.account`, the longest first; none if no process took time.
 
@@ -129,7 +132,7 @@ def account_rows(
         cpu_times: How long threads ran meanwhile.
         path: What paces the run.
         lines: Of the program's own code.
-        stuck_s: For how long the process that paces the run waited in vain at its end.
+        hang: What the run was stuck in at its end.
     """
     if path is None:
         return Rows(AccountRow)
@@ -137,7 +140,7 @@ def account_rows(
     left = _left_by_recording(rows, [row for row in breakdown if row.process == path.process])
     lengths: dict[_Key, int] = {}
     waited_ns = recording_ns = 0
-    left_stuck_ns = round(stuck_s * NS_PER_S)
+    left_stuck_ns = round(hang.seconds_of(path.process) * NS_PER_S) if hang is not None else 0
     for row in rows:
         whole_ns = round(row.seconds * NS_PER_S)
         ns = round(whole_ns * left[_place(row)])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from rlscope.cli.options import NamedPath
+from rlscope.cli.given.options import NamedPath
 from rlscope.cli.running.patience import window_of
 from rlscope.monitor.windows.job import Job
 from rlscope.text.numbers import duration

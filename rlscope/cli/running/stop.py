@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from rlscope.cli.options import NamedPath
+from rlscope.cli.given.options import NamedPath
 from rlscope.cli.running.patience import says_processes
 from rlscope.errors import UsageError
 from rlscope.monitor.windows.job import Job

@@ -12,7 +12,7 @@ from rlscope.analysis.live.live_rows import SILENT_S
 from rlscope.analysis.live.live_run import LiveRun
 from rlscope.analysis.live.live_standing import standing
 from rlscope.analysis.live.live_trace import LiveView
-from rlscope.cli.options import NamedPath
+from rlscope.cli.given.options import NamedPath
 from rlscope.errors import UsageError
 from rlscope.monitor.process_look import look_at
 from rlscope.trace.reader import open_trace
