@@ -196,7 +196,7 @@ class RunTables(Tables):
         lambda run, found: possible_evaluation_rows(run.own_lines(found.loops)),
         needs="stack_times",
         per="process, function of the program's own that looks like a test of its policy",
-        values="stacks that pass it; seconds of training in it with what it called, of these in simulation and inference",
+        values="stacks that pass it; seconds of training in it with what it called, of these in simulation, inference",
     )
     threads = _Table(
         ThreadRow,
