@@ -214,11 +214,14 @@ def test_a_recording_notices_by_itself(tmp_path: Path) -> None:
         assert run.poll() is None
 
 
-def test_a_recording_says_nothing_of_a_run_that_computes(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "cause"), [("computing_worker", "busy"), ("asks_a_person", "nobody"), ("sleeps_as_it_is_to", "timer")]
+)
+def test_a_recording_says_nothing_of_a_run_that_goes_on(name: str, cause: str, tmp_path: Path) -> None:
     said: list[str] = []
     trace = tmp_path / "trace"
-    with recorded(trace, SCRIPTS / "going_on" / "computing_worker.py"):
-        answer_when(trace, lambda found: found["cause"] == "busy" and len(found["chain"]) == 2)
+    with recorded(trace, SCRIPTS / "going_on" / f"{name}.py"):
+        answer_when(trace, lambda found: found["cause"] == cause)
         with beside(HangWatch(trace, said.append, quiet_s=2)) as watch:
             time.sleep(8)
         assert (said, watch.error) == ([], None)

@@ -190,6 +190,7 @@ class Standing:
             "running": self.is_running,
             "stuck": self.is_stuck,
             "stuck_s": self.stuck_s,
+            "iteration_s": self.iteration_s,
             "cause": chain.cause.value if chain is not None else None,
             "sentence": self.sentence,
             "chain": [
