@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rlscope.analysis.hang.standing import last_ns, standing_at
 from rlscope.analysis.sweep import TraceSweep
 
 
@@ -33,6 +32,8 @@ class Hang:
 
 def hang_of(swept: TraceSweep) -> Hang | None:
     """Return what a run was stuck in when it ended; None if it went on until then."""
+    from rlscope.analysis.hang.standing import last_ns, standing_at  # which runs that end in order do not need
+
     time_ns = max(last_ns(file) for file in swept.trace.processes)
     found = standing_at(swept, {}, time_ns, is_running=False)
     chain = found.chain
