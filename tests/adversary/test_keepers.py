@@ -127,7 +127,8 @@ def test_what_is_wrong_is_said_by_verbs_until_it_is_over(job: Job) -> None:
     until(lambda: any(f"{window.name} cannot be completed" in line for line in read_trouble(job.run)))
     trouble = f"{window.name} cannot be completed"
     for verb in ("analyze", "inspect"):
-        assert trouble in call_here(verb, job.run).stderr
+        shown = call_here(verb, job.run)
+        assert trouble in shown.stdout + shown.stderr
     assert any(trouble in why for why in json.loads(call_here("top", job.run, "--once", "--json").stdout)["why"])
     assert "trouble: " in call_here("top", job.run, "--once").stdout
     until(lambda: not (window / "config.json").exists())

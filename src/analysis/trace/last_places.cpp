@@ -13,7 +13,7 @@
 namespace rlscope {
 namespace {
 
-constexpr size_t kWindowBytes = 16 << 10;
+constexpr size_t kLastWindowBytes = 16 << 10;
 
 struct Begun {
   uint32_t name;
@@ -32,7 +32,7 @@ bool is_boundary(const TraceFile& file, uint32_t id) {
 // As the records from this chunk on tell it.
 LastPlace place_from(TraceFile& file, const StreamIndex& stream, size_t first_chunk) {
   LastPlace place{{}, stream.chunks[first_chunk].base_ticks};
-  StreamReader reader(file, stream, kWindowBytes, first_chunk);
+  StreamReader reader(file, stream, kLastWindowBytes, first_chunk);
   while (reader.next()) {
     place.last_ticks = reader.ticks();
     if (reader.is_begin()) {
