@@ -95,9 +95,12 @@ def recorded(trace: Path, program: Path) -> Iterator["subprocess.Popen[bytes]"]:
 
 
 def kill(trace: Path) -> None:
-    for pid in {int(path.name.partition("-")[0]) for path in trace.glob("*.rlscope")}:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+    """Kill all processes at once: none sees that another one ends."""
+    processes = {int(path.name.partition("-")[0]) for path in trace.glob("*.rlscope")}
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in processes:
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
 
 
 def answer_when(trace: Path, is_so: Any) -> Answer:
