@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -117,15 +117,25 @@ def answer_when(trace: Path, is_so: Any) -> Answer:
     return answers[-1]
 
 
+@pytest.fixture(scope="module")
+def hanging(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[dict[str, tuple[Path, subprocess.Popen[bytes]]]]":
+    """The traces of all programs that hang, which are started at once: one after the other that takes minutes."""
+    with ExitStack() as running:
+        traces = {name: tmp_path_factory.mktemp(name) / "trace" for name in HANGS}
+        yield {
+            name: (trace, running.enter_context(recorded(trace, SCRIPTS / "hangs" / f"{name}.py")))
+            for name, trace in traces.items()
+        }
+
+
 @pytest.mark.parametrize("name", HANGS)
-def test_a_hang_has_a_cause(name: str, tmp_path: Path) -> None:
-    expected, trace = HANGS[name], tmp_path / "trace"
-    with recorded(trace, SCRIPTS / "hangs" / f"{name}.py") as run:
-        answer = answer_when(trace, lambda found: found["stuck_s"] > 6 and len(found["chain"]) == len(expected.chain))
-        assert (answer["running"], answer["cause"], answer["end"]) == (True, expected.cause, expected.end)
-        assert of_chain(answer) == expected.chain
-        kill(trace)
-        run.wait(60)
+def test_a_hang_has_a_cause(name: str, hanging: "dict[str, tuple[Path, subprocess.Popen[bytes]]]") -> None:
+    expected, (trace, run) = HANGS[name], hanging[name]
+    answer = answer_when(trace, lambda found: found["stuck_s"] > 6 and len(found["chain"]) == len(expected.chain))
+    assert (answer["running"], answer["cause"], answer["end"]) == (True, expected.cause, expected.end)
+    assert of_chain(answer) == expected.chain
+    kill(trace)
+    run.wait(60)
     after = why(trace)
     assert (after["running"], after["cause"]) == (False, expected.after or expected.cause)
     assert after["stuck"] == (after["cause"] != "not known")
