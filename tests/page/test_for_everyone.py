@@ -110,7 +110,7 @@ BREAKDOWN = (
     "afterwards 1 ms 0.1 %",
 )
 #: Of the legend, the timeline and a table: buttons are words on paper.
-PRINTED = ("python 121 ms", "whole run main", "process role pid", "main main 1 true")
+PRINTED = ("python 121 ms", "whole run", "main data_collection", "process role pid", "main main 1 true")
 
 
 def assert_holds(text: str, *lines: str) -> None:
