@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from rlscope.analysis.analysis import Analysis
 from rlscope.analysis.detail.swept import SweptFunction
-from rlscope.model import EVALUATION, NO_OPERATION
+from rlscope.model import EVALUATION, NO_OPERATION, Purpose
 
 #: Of collections only those of 0.1 ms or more are recorded, so how many depends on the machine.
-UNCOUNTED = (NO_OPERATION, "garbage_collection")
+UNCOUNTED = (NO_OPERATION, Purpose.GARBAGE_COLLECTION)
 
 
 class Counted(str, Enum):

@@ -73,15 +73,17 @@ class Side:
     def parts(self, parts: Sequence[Part], repeated: str) -> dict[Part, Group]:
         """Return the group of each part, likewise."""
         if repeated == RUNS:
-            of_runs = [(means_of(run, parts), self.scale(run)) for run in self.runs]
-            return {part: group_of([means[part] * part.scale(scale) for means, scale in of_runs]) for part in parts}
+            return {part: group_of(means) for part, means in self._means(parts).items()}
         series = [(series_of(run), self.scale(run)) for run in self.runs]
         return {part: iterations_of([of_run(part) * scale for of_run, scale in series]) for part in parts}
 
     def part_means(self, parts: Sequence[Part]) -> dict[Part, float]:
         """Return the mean of each part over the runs."""
+        return {part: fmean(means) for part, means in self._means(parts).items()}
+
+    def _means(self, parts: Sequence[Part]) -> dict[Part, list[float]]:
         of_runs = [(means_of(run, parts), self.scale(run)) for run in self.runs]
-        return {part: fmean(means[part] * part.scale(scale) for means, scale in of_runs) for part in parts}
+        return {part: [means[part] * part.scale(scale) for means, scale in of_runs] for part in parts}
 
     def mean_s(self, repeated: str, is_corrected: bool = False) -> float:
         """Return how long an iteration takes on average, also without what recording added."""

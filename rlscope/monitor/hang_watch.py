@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import Any
 
 from rlscope.monitor.beside import beside
 from rlscope.record.run.trace_files import running_processes
@@ -23,8 +22,6 @@ LEAST_CORES = 0.02
 QUIET_S = 60.0
 #: A look at the traces of many processes takes longer than a second on a busy machine, but not that long.
 _PATIENCE_S = 120.0
-#: With these a chain of waits never goes on.
-FINAL_CAUSES = ("cycle", "ended", "stopped", "lost")
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
@@ -82,21 +79,11 @@ class HangWatch:
         with suppress(OSError, ValueError, subprocess.SubprocessError):
             answer = json.loads(subprocess.check_output(command, stderr=subprocess.DEVNULL, timeout=_PATIENCE_S))
             is_long = answer["stuck"] and answer["stuck_s"] >= self._quiet_s
-            if is_long and _is_trouble(answer) and not self._stopping.is_set():
+            if is_long and answer["trouble"] and not self._stopping.is_set():
                 self._say(f"nothing has gone on for {answer['stuck_s']:.0f} s: {answer['sentence']}")
                 self._say(f"more: rlscope why {self._run}. The program goes on")
                 return True
         return False
-
-
-def _is_trouble(answer: dict[str, Any]) -> bool:
-    """Tell whether what goes on no more was to go on.
-
-    A program whose only thread in the chain waits for nobody of the run may ask a person, or sleep as it is to: that
-    is trouble only in a training that made iterations before.
-    """
-    is_final = answer["cause"] in FINAL_CAUSES or len(answer["chain"]) > 1
-    return is_final or (answer["iteration_s"] > 0 and answer["cause"] != "timer")
 
 
 def _cores(before: dict[int, float], after: dict[int, float], elapsed_s: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import click
 
@@ -33,9 +33,10 @@ def print_many(named: Mapping[str, Analysis], title: str, notes: Sequence[str] =
 
 def many_lines(named: Mapping[str, Analysis], title: str, notes: Sequence[str], screen: Screen) -> list[str]:
     """Return the lines of that table, of what all together took, and of what rules find in most of them."""
-    whole = joined_lines(named.values())
+    accounts = {name: account_lines(analysis) for name, analysis in named.items()}
+    whole = joined_lines(accounts.values())
     columns = [line.name for line in sorted(whole, key=lambda line: -line.seconds)[:MOST_COLUMNS]]
-    records = [_record(name, analysis, columns) for name, analysis in named.items()]
+    records = [_record(name, accounts[name], analysis.iterations, columns) for name, analysis in named.items()]
     lines = table_lines(title, records, screen)
     for note in notes:
         lines += screen.filled(note)
@@ -49,12 +50,12 @@ def many_lines(named: Mapping[str, Analysis], title: str, notes: Sequence[str], 
     return [*lines, "", *screen.filled("More of one: rlscope analyze DIR; of all: --all", "", "  ")]
 
 
-def joined_lines(analyses: Collection[Analysis]) -> list[Line]:
+def joined_lines(accounts: Iterable[Sequence[Line]]) -> list[Line]:
     """Return the causes of all accounts together, the longest first; each is where it is in the run with most of it."""
     longest: dict[str, Line] = {}
     seconds: dict[str, float] = defaultdict(float)
-    for analysis in analyses:
-        for line in account_lines(analysis):
+    for account in accounts:
+        for line in account:
             seconds[line.name] += line.seconds
             if line.name not in longest or line.seconds > longest[line.name].seconds:
                 longest[line.name] = line
@@ -63,14 +64,14 @@ def joined_lines(analyses: Collection[Analysis]) -> list[Line]:
     return sorted(joined, key=lambda line: (line.is_of_others, -line.seconds))
 
 
-def _record(name: str, analysis: Analysis, columns: Sequence[str]) -> Record:
+def _record(name: str, account: Sequence[Line], iterations: int | None, columns: Sequence[str]) -> Record:
     shares: dict[str, float] = defaultdict(float)
-    for line in account_lines(analysis):
+    for line in account:
         shares[line.name] += line.share
     return {
         "run": name,
-        "took": duration(sum(line.seconds for line in account_lines(analysis))),
-        "iterations": analysis.iterations or 0,
+        "took": duration(sum(line.seconds for line in account)),
+        "iterations": iterations or 0,
         **{column: percent(shares[column]) for column in columns},
         "rest": percent(max(0.0, 1 - sum(shares[column] for column in columns))),
     }

@@ -6,6 +6,7 @@ import pytest
 from compared_runs import loop, write_run
 from recording import call_here
 
+from rlscope.analysis.account.words import account_lines
 from rlscope.analysis.analysis import Analysis, analyze
 from rlscope.report.many_runs import joined_lines, many_lines
 from rlscope.report.screen import Screen
@@ -28,7 +29,7 @@ def analyzed(trials: dict[str, Path]) -> dict[str, Analysis]:
 
 
 def test_causes_of_all_runs_are_summed(trials: dict[str, Path]) -> None:
-    lines = {line.name: line for line in joined_lines(analyzed(trials).values())}
+    lines = {line.name: line for line in joined_lines(map(account_lines, analyzed(trials).values()))}
     assert lines["update, PyTorch"].seconds == pytest.approx(5 * (4 * 4000 + sum(MORE_US)) / 1e6)
     assert sum(line.seconds for line in lines.values()) == pytest.approx(5 * (4 * 10_000 + sum(MORE_US)) / 1e6)
     assert sum(line.share for line in lines.values()) == pytest.approx(1)

@@ -43,7 +43,7 @@ class Cause(Enum):
 
 
 #: With these nothing goes on, however long one waits.
-_FINAL = (Cause.CYCLE, Cause.ENDED, Cause.STOPPED, Cause.LOST)
+FINAL = (Cause.CYCLE, Cause.ENDED, Cause.STOPPED, Cause.LOST)
 #: A wait that is shorter may be about to end.
 LEAST_WAIT_NS = 1_000_000_000
 #: Threads that wait for so long without a final cause are stuck if nobody computes.
@@ -226,7 +226,7 @@ class Waits:
                 cause = Cause.NOBODY if peer.thread is None else Cause.CYCLE
                 break
             passed.append(peer.thread)
-        return Chain(tuple(passed), cause, end, is_alone and cause in _FINAL)
+        return Chain(tuple(passed), cause, end, is_alone and cause in FINAL)
 
     def following(self, thread: Thread) -> Peer | None:
         """Return for whom a thread waits, and for which thread of it; None if it does not wait, or nobody is known."""

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from rlscope._analysis import last_places
-from rlscope.analysis.hang.chain import Cause, Chain, Waits
+from rlscope.analysis.hang.chain import FINAL, Cause, Chain, Waits
 from rlscope.analysis.hang.places import Process, Thread
 from rlscope.analysis.hang.seen import Life, SeenProcess
 from rlscope.analysis.hang.words import sentence
@@ -127,6 +127,18 @@ class Standing:
         return self.chain.is_certain or waited_s >= USUAL_ITERATIONS * self.iteration_s
 
     @property
+    def is_trouble(self) -> bool:
+        """Return whether what is stuck was to go on.
+
+        A single thread that waits for nobody of the run may ask a person, or sleep as it is to: that is trouble only in
+        a training that made iterations before.
+        """
+        if self.chain is None or not self.is_stuck:
+            return False
+        is_waited_for = self.chain.cause in FINAL or len(self.chain.threads) > 1
+        return is_waited_for or (self.iteration_s > 0 and self.chain.cause is not Cause.TIMER)
+
+    @property
     def stuck_s(self) -> float:
         """Return for how long nothing has gone on; 0 if it does."""
         return self._ago_s(self.chain.since_ns) if self.chain is not None and self.is_stuck else 0.0
@@ -190,7 +202,7 @@ class Standing:
             "running": self.is_running,
             "stuck": self.is_stuck,
             "stuck_s": self.stuck_s,
-            "iteration_s": self.iteration_s,
+            "trouble": self.is_trouble,
             "cause": chain.cause.value if chain is not None else None,
             "sentence": self.sentence,
             "chain": [

@@ -38,7 +38,7 @@ def analyze_traces(
         }
 
 
-class Job(NamedTuple):
+class WindowTraces(NamedTuple):
     """A run that is recorded in windows, each of them a trace.
 
     Attributes:
@@ -52,7 +52,7 @@ class Job(NamedTuple):
     notes: list[str]
 
 
-def job_of(run: Path) -> Job | None:
+def job_of(run: Path) -> WindowTraces | None:
     """Return the windows of a run; None where the directory is none that is recorded in windows, or has none yet."""
     if not (run / REQUESTS_NAME).exists():
         return None
@@ -67,7 +67,7 @@ def job_of(run: Path) -> Job | None:
         notes.insert(0, f"{gone[0]:,} windows before them were overwritten.")
     if slow := [name for name in slow_windows(run) if run / name in windows]:
         notes.insert(0, f"A slow iteration is in {', '.join(slow)}.")
-    return Job(windows, f"{len(windows)} windows of {run}", notes)
+    return WindowTraces(windows, f"{len(windows)} windows of {run}", notes)
 
 
 def is_sampled(run: Path) -> bool:
